@@ -1,0 +1,3 @@
+module rota/bench/peers/go
+
+go 1.19

@@ -1,0 +1,100 @@
+# How the targets of this project are made. All of them get what they need from these functions
+# and from the targets they link.
+
+# The directories seen from here also when rota is part of another project.
+set(rota_source_dir ${CMAKE_CURRENT_LIST_DIR}/..)
+cmake_path(NORMAL_PATH rota_source_dir)
+
+# rota_add_library(<name> [SYNC_HEADER <file>])
+#
+# The library, from ${rota_sources} and ${rota_headers}. With SYNC_HEADER, that file stands in
+# for what base/sync.h names; whoever links the library sees the same.
+function(rota_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYNC_HEADER" "")
+  add_library(${name})
+  target_sources(${name}
+    PRIVATE ${rota_sources}
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${rota_source_dir}/include FILES ${rota_headers})
+  target_include_directories(${name} PRIVATE ${rota_source_dir}/src)
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_link_libraries(${name} PUBLIC Threads::Threads)
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
+  if(ROTA_ASSERTIONS)
+    target_compile_definitions(${name} PUBLIC ROTA_ASSERTIONS=1)
+  endif()
+  if(arg_SYNC_HEADER)
+    if(NOT EXISTS "${arg_SYNC_HEADER}")
+      message(FATAL_ERROR "${name}: the sync header ${arg_SYNC_HEADER} does not exist")
+    endif()
+    target_compile_definitions(${name} PUBLIC "ROTA_SYNC_HEADER=\"${arg_SYNC_HEADER}\"")
+  endif()
+endfunction()
+
+# rota_add_program(<name> <source>...)
+#
+# A program for users, at bin/<name> of the build directory. The target is called
+# <name>_program, since the library has taken the name rota; `apps` builds all of them.
+function(rota_add_program name)
+  set(target ${name}_program)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE rota::rota)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  if(NOT TARGET apps)
+    add_custom_target(apps)
+  endif()
+  add_dependencies(apps ${target})
+endfunction()
+
+# rota_add_example(<file>)
+#
+# A program that is also the test example_<name>: it exits with 0 and, where <name>.expected
+# stands beside it, prints exactly that.
+function(rota_add_example file)
+  cmake_path(GET file STEM name)
+  cmake_path(REPLACE_EXTENSION file LAST_ONLY .expected OUTPUT_VARIABLE expected)
+  set(target example_${name})
+  add_executable(${target} ${file})
+  target_link_libraries(${target} PRIVATE rota::rota)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF OUTPUT_NAME ${name})
+  add_test(NAME ${target}
+    COMMAND ${CMAKE_COMMAND} -D program=$<TARGET_FILE:${target}> -D expected=${expected}
+            -P ${rota_source_dir}/tests/support/run_example.cmake)
+  set_tests_properties(${target} PROPERTIES LABELS example TIMEOUT ${ROTA_TEST_TIMEOUT})
+endfunction()
+
+# rota_add_test(<file>)
+#
+# An executable and a test, both called <layer>_<stem of the file>, labelled with the layer.
+# A file that ends in _stress_test.cpp is built a second time, with the suffix _shaken, against
+# rota_shaken; both are labelled stress and get two processors, as far as there are so many.
+function(rota_add_test file)
+  cmake_path(GET file STEM stem)
+  cmake_path(GET file PARENT_PATH directory)
+  cmake_path(GET directory FILENAME layer)
+  set(target ${layer}_${stem})
+  if(stem MATCHES "_stress_test$")
+    rota_add_test_program(${target} ${file} rota)
+    set_tests_properties(${target} PROPERTIES LABELS "${layer};stress" PROCESSORS 2)
+    if(TARGET rota_shaken)
+      rota_add_test_program(${target}_shaken ${file} rota_shaken)
+      set_tests_properties(${target}_shaken PROPERTIES
+        LABELS "${layer};stress;shaken" PROCESSORS 2)
+    endif()
+  else()
+    rota_add_test_program(${target} ${file} rota)
+    set_tests_properties(${target} PROPERTIES LABELS ${layer})
+  endif()
+endfunction()
+
+# The step that rota_add_test() takes once or twice. Tests may look at private headers.
+function(rota_add_test_program target file library)
+  add_executable(${target} ${file})
+  target_link_libraries(${target} PRIVATE ${library} GTest::gtest GTest::gtest_main)
+  target_include_directories(${target} PRIVATE ${rota_source_dir}/src ${rota_source_dir}/tests)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  add_test(NAME ${target} COMMAND ${target})
+  set_tests_properties(${target} PROPERTIES TIMEOUT ${ROTA_TEST_TIMEOUT})
+endfunction()

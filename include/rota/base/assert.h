@@ -1,0 +1,29 @@
+// Assertions that say what they saw.
+//
+//   ROTA_ASSERT(state == queued, "state is %u, expected queued", state);   // off when NDEBUG
+//   ROTA_CHECK(joined, "a fork_scope was left without join()");            // always on
+#ifndef ROTA_BASE_ASSERT_H
+#define ROTA_BASE_ASSERT_H
+
+namespace rota::detail {
+
+// Prints "rota: FILE:LINE: message" and aborts.
+[[noreturn, gnu::format(printf, 3, 4)]] void fail(const char* file, int line, const char* format,
+                                                  ...) noexcept;
+
+}  // namespace rota::detail
+
+#define ROTA_CHECK(condition, ...)                                           \
+  do {                                                                       \
+    if (!(condition)) ::rota::detail::fail(__FILE__, __LINE__, __VA_ARGS__); \
+  } while (false)
+
+#if defined(ROTA_ASSERTIONS) || !defined(NDEBUG)
+#define ROTA_ASSERT(condition, ...) ROTA_CHECK(condition, __VA_ARGS__)
+#else
+#define ROTA_ASSERT(condition, ...) \
+  do {                              \
+  } while (false)
+#endif
+
+#endif

@@ -1,0 +1,21 @@
+// Everything that a program needs.
+#ifndef ROTA_ROTA_H
+#define ROTA_ROTA_H
+
+#include <rota/pool/options.h>
+#include <rota/pool/stats.h>
+#include <rota/task/blocking.h>
+#include <rota/task/channel.h>
+#include <rota/task/errors.h>
+#include <rota/task/event.h>
+#include <rota/task/fork.h>
+#include <rota/task/group.h>
+#include <rota/task/guard.h>
+#include <rota/task/mutex.h>
+#include <rota/task/runtime.h>
+#include <rota/task/semaphore.h>
+#include <rota/task/spawn.h>
+#include <rota/task/task.h>
+#include <rota/task/when.h>
+
+#endif

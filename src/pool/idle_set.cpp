@@ -1,0 +1,98 @@
+#include "pool/idle_set.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace rota::detail {
+
+idle_set::idle_set(unsigned workers)
+    : workers_(workers),
+      groups_((workers + per_group - 1) / per_group),
+      words_(std::make_unique<word[]>(groups_)) {}
+
+std::uint64_t idle_set::full(unsigned group) const noexcept {
+  const unsigned here = std::min(per_group, workers_ - group * per_group);
+  return (std::uint64_t{1} << here) - 1;
+}
+
+void idle_set::enter(unsigned worker, bool searching) noexcept {
+  // The bit was clear, so adding sets it. seq_cst: the word is one side of "either they see that we
+  // sleep or we see what they pushed"; the heavy fence that follows is the other.
+  word_of(worker).bits.fetch_add(bit(worker) - (searching ? one_searcher : 0),
+                                 sync::memory_order_seq_cst);
+}
+
+bool idle_set::leave(unsigned worker) noexcept {
+  const std::uint64_t before =
+      word_of(worker).bits.fetch_and(~bit(worker), sync::memory_order_seq_cst);
+  const bool ourselves = (before & bit(worker)) != 0;
+  if (ourselves) departures_.fetch_add(1, sync::memory_order_release);
+  return ourselves;
+}
+
+unsigned idle_set::choose_in(unsigned group, unsigned waker, unsigned last_choice,
+                             bool even_if_searching) noexcept {
+  auto& bits = words_[group].bits;
+  std::uint64_t w = bits.load(sync::memory_order_relaxed);
+  for (;;) {
+    if ((w & sleepers) == 0 || (w > sleepers && !even_if_searching)) return nobody;
+    std::uint64_t candidates = w & sleepers;
+    if (last_choice / per_group == group && candidates != bit(last_choice))
+      candidates &= ~bit(last_choice);
+    unsigned chosen = group * per_group + static_cast<unsigned>(std::countr_zero(candidates));
+    for (const unsigned child : {2 * waker + 1, 2 * waker + 2}) {
+      if (waker != nobody && child / per_group == group && (candidates & bit(child))) {
+        chosen = child;
+        break;
+      }
+    }
+    // acq_rel: the woken worker's leave() sees that it was chosen.
+    if (bits.compare_exchange_weak(w, (w & ~bit(chosen)) + one_searcher, sync::memory_order_acq_rel,
+                                   sync::memory_order_relaxed)) {
+      departures_.fetch_add(1, sync::memory_order_release);
+      return chosen;
+    }
+  }
+}
+
+unsigned idle_set::choose(unsigned waker, unsigned last_choice, bool even_if_searching) noexcept {
+  const unsigned first = waker == nobody ? 0 : waker / per_group;
+  for (unsigned i = 0; i < groups_; ++i) {
+    const unsigned chosen = choose_in((first + i) % groups_, waker, last_choice, even_if_searching);
+    if (chosen != nobody) return chosen;
+  }
+  return nobody;
+}
+
+bool idle_set::begin_search(unsigned worker) noexcept {
+  const unsigned group = worker / per_group;
+  const auto here = static_cast<unsigned>(std::popcount(full(group)));
+  auto& bits = words_[group].bits;
+  std::uint64_t w = bits.load(sync::memory_order_relaxed);
+  do {
+    if (2 * (w / one_searcher) >= here) return false;
+  } while (!bits.compare_exchange_weak(w, w + one_searcher, sync::memory_order_acq_rel,
+                                       sync::memory_order_relaxed));
+  return true;
+}
+
+bool idle_set::end_search(unsigned worker) noexcept {
+  // seq_cst: the caller fences heavily and looks for what producers left to us as a searcher.
+  const std::uint64_t before =
+      word_of(worker).bits.fetch_sub(one_searcher, sync::memory_order_seq_cst);
+  return before / one_searcher == 1;
+}
+
+bool idle_set::any() const noexcept {
+  for (unsigned g = 0; g < groups_; ++g)
+    if (words_[g].bits.load(sync::memory_order_relaxed) & sleepers) return true;
+  return false;
+}
+
+bool idle_set::all() const noexcept {
+  for (unsigned g = 0; g < groups_; ++g)
+    if ((words_[g].bits.load(sync::memory_order_acquire) & sleepers) != full(g)) return false;
+  return true;
+}
+
+}  // namespace rota::detail

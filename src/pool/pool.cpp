@@ -1,0 +1,148 @@
+#include "pool/pool.h"
+
+#include <rota/base/assert.h>
+
+#include <algorithm>
+
+namespace rota::detail {
+
+namespace {
+
+unsigned worker_count(const options& o) {
+  if (o.order == order::strict) return 1;
+  if (o.workers != 0) return o.workers;
+  return std::max(1u, sync::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+pool::pool(const options& o, pool_hooks hooks)
+    : strict_(o.order == order::strict),
+      watched_(o.watchdog.count() > 0),
+      hooks_(hooks),
+      idle_(worker_count(o)) {
+  sync::prepare_fences();
+  const unsigned n = worker_count(o);
+  workers_.reserve(n);
+  for (unsigned i = 0; i < n; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
+}
+
+pool::~pool() { stop(); }
+
+void pool::start() {
+  threads_.reserve(workers_.size());
+  for (auto& w : workers_) threads_.emplace_back([&self = *w] { self.main(); });
+}
+
+void pool::stop() {
+  stopping_.store(true, sync::memory_order_relaxed);
+  for (auto& w : workers_) w->notifier().notify();
+  for (auto& t : threads_) t.join();
+  threads_.clear();
+}
+
+void pool::post(job* j) {
+  if (worker* w = worker::here(); w && &w->home() == this) {
+    w->ready(j);
+    return;
+  }
+  // Somebody asleep gets it at once; otherwise whoever looks first takes it.
+  const unsigned sleeper =
+      idle_.choose(idle_set::nobody, lookout_.load(sync::memory_order_relaxed), false);
+  if (sleeper != idle_set::nobody) {
+    wakes_.fetch_add(1, sync::memory_order_relaxed);
+    workers_[sleeper]->mail().put(j);
+    workers_[sleeper]->notifier().notify();
+    return;
+  }
+  injector_.put(j);
+  // Either we see the sleeper or its last look sees the job.
+  sync::light_fence();
+  if (idle_.worth_waking()) wake_one(idle_set::nobody);
+}
+
+void pool::wake_one(unsigned waker, bool even_if_searching) noexcept {
+  const unsigned sleeper =
+      idle_.choose(waker, lookout_.load(sync::memory_order_relaxed), even_if_searching);
+  if (sleeper == idle_set::nobody) return;
+  wakes_.fetch_add(1, sync::memory_order_relaxed);
+  workers_[sleeper]->notifier().notify();
+}
+
+void pool::unwatch(job* j) noexcept {
+  spin_guard guard{watch_lock_};
+  std::erase(watchers_, j);
+  if (watchers_.empty()) has_watchers_.store(false, sync::memory_order_relaxed);
+}
+
+void pool::release_watchers(worker& w) {
+  std::vector<job*> all;
+  {
+    spin_guard guard{watch_lock_};
+    all.swap(watchers_);
+    has_watchers_.store(false, sync::memory_order_relaxed);
+    // Claimed under the lock: a job that was cancelled takes itself out before it waits elsewhere.
+    std::erase_if(all, [this](job* j) { return !hooks_.claim(*j); });
+  }
+  for (job* j : all) {
+    if (strict_)
+      w.ready(j);
+    else
+      w.push(j);
+  }
+}
+
+std::uint64_t pool::progress() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& w : workers_) sum += w->steps();
+  return sum;
+}
+
+void pool::expect_outside(int change) noexcept {
+  const int before = outside_.fetch_add(change, sync::memory_order_acq_rel);
+  // With the last expectation gone a standstill may have become a deadlock: somebody has to notice.
+  if (change < 0 && before + change == 0) wake_one(idle_set::nobody);
+}
+
+void pool::await_quiet(int change) noexcept {
+  quiet_callers_.fetch_add(change, sync::memory_order_acq_rel);
+  if (change > 0) wake_one(idle_set::nobody);
+}
+
+timer_driver& pool::timers_or(std::unique_ptr<timer_driver> (*make)(pool&)) {
+  if (timer_driver* t = timers()) return *t;
+  std::lock_guard guard{timers_mutex_};
+  if (!owned_timers_) {
+    owned_timers_ = make(*this);
+    timers_.store(owned_timers_.get(), sync::memory_order_release);
+  }
+  return *owned_timers_;
+}
+
+bool pool::timers_pending() const noexcept {
+  const timer_driver* t = timers();
+  for (unsigned i = 0; t && i < size(); ++i)
+    if (t->next(i) != sync::time_point::max()) return true;
+  return false;
+}
+
+// Called by a worker that is about to sleep and saw everybody in the idle set after its own look
+// found nothing. Nobody takes a job while in the set, so if nobody left it since, nothing runs.
+void pool::check_quiet() {
+  const std::uint64_t before = idle_.departures();
+  if (quiet_callers_.load(sync::memory_order_acquire) == 0) return;
+  if (outside_.load(sync::memory_order_acquire) != 0 || timers_pending()) return;
+  for (auto& w : workers_)
+    if (!w->mail_.empty() || !w->ring_.empty() || !w->forks_.empty()) return;
+  if (!injector_.empty() || !idle_.all() || idle_.departures() != before) return;
+  hooks_.quiet(*this, hooks_.context);
+}
+
+stats pool::statistics() const {
+  stats sum;
+  for (const auto& w : workers_) w->add_to(sum);
+  sum.wakes = wakes_.load(sync::memory_order_relaxed);
+  return sum;
+}
+
+}  // namespace rota::detail

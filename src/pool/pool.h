@@ -1,0 +1,150 @@
+// The workers together: waking, watching, and what comes from outside.
+//
+// Promised (`work_conserving`): while a worker sleeps and a job is queued anywhere, somebody is
+// being woken or searches. One job may wait unseen in a worker's next slot behind a step that runs
+// long: for it, one idle worker, the lookout, naps instead of sleeping while others run, and takes
+// what it finds stuck.
+//
+// An idle pool burns no CPU: without a running step the lookout sleeps as well.
+#ifndef ROTA_POOL_POOL_H
+#define ROTA_POOL_POOL_H
+
+#include <rota/base/job.h>
+#include <rota/base/spin_lock.h>
+#include <rota/base/sync.h>
+#include <rota/pool/options.h>
+#include <rota/pool/stats.h>
+#include <rota/queue/inbox.h>
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <vector>
+
+#include "pool/idle_set.h"
+#include "pool/worker.h"
+
+namespace rota::detail {
+
+// What wakes jobs when their time has come. Installed by the time layer.
+class timer_driver {
+ public:
+  virtual ~timer_driver() = default;
+
+  // Queues on `w` what is due in the timers of worker `of`. True if there was something.
+  virtual bool fire(worker& w, unsigned of, sync::time_point now) = 0;
+
+  // When the timers of worker `of` want to be looked at next; max() if never.
+  virtual sync::time_point next(unsigned of) const noexcept = 0;
+};
+
+// What the pool asks of the layer above.
+struct pool_hooks {
+  // Makes a job of a fork that was taken over. Runs on the worker that took it.
+  job* (*adopt_fork)(worker& w, void* fork) = nullptr;
+
+  // Whether the pool, and nobody else, will queue a job that watches. Called under a lock.
+  bool (*claim)(job& j) = nullptr;
+
+  // Where a suspended job will go on. Asked only if there is a watchdog.
+  std::source_location (*where)(const job& j) = nullptr;
+
+  // Nothing runs, nothing is queued, no timer is set and nothing outside is expected.
+  void (*quiet)(pool& p, void* context) = nullptr;
+  void* context = nullptr;
+};
+
+class pool {
+ public:
+  pool(const options& o, pool_hooks hooks);
+  pool(const pool&) = delete;
+  pool& operator=(const pool&) = delete;
+  ~pool();
+
+  // Starts the threads; the constructor does not, so that the layer above can be ready first.
+  void start();
+
+  // Ends the threads after their current step and joins them. Queued jobs stay where they are.
+  void stop();
+
+  void* context() const noexcept { return hooks_.context; }
+  unsigned size() const noexcept { return static_cast<unsigned>(workers_.size()); }
+  worker& at(unsigned i) noexcept { return *workers_[i]; }
+  bool is_strict() const noexcept { return strict_; }
+
+  // Queues a job from any thread.
+  void post(job* j);
+
+  // Queues `j` again after some step of another job has ended, for it may have changed what j
+  // looks at. `seen` is progress() from before j looked; `begin`, called under the lock, makes j
+  // wait, or gives false and nothing happens.
+  template <class Begin>
+  bool watch(worker& w, job* j, std::uint64_t seen, Begin&& begin) {
+    {
+      spin_guard guard{watch_lock_};
+      watchers_.push_back(j);
+      if (!begin()) {
+        watchers_.pop_back();
+        return false;
+      }
+      has_watchers_.store(true, sync::memory_order_relaxed);
+    }
+    // Either a worker that ends a step sees us, or we see its step.
+    sync::heavy_fence();
+    if (progress() != seen) release_watchers(w);
+    return true;
+  }
+
+  // Takes a job back from watch(), if it is still there.
+  void unwatch(job* j) noexcept;
+
+  // A number that grows with every step that may have changed something.
+  std::uint64_t progress() const noexcept;
+
+  // While this is above zero something outside may still wake a job, so a standstill is no
+  // deadlock.
+  void expect_outside(int change) noexcept;
+
+  // The timers, made by `make` if there are none yet. Any thread.
+  timer_driver& timers_or(std::unique_ptr<timer_driver> (*make)(pool&));
+  timer_driver* timers() const noexcept { return timers_.load(sync::memory_order_acquire); }
+
+  // Called by threads that wait for a job, so that quiet() is worth calling.
+  void await_quiet(int change) noexcept;
+
+  stats statistics() const;
+
+ private:
+  friend class worker;
+
+  void wake_one(unsigned waker, bool even_if_searching = false) noexcept;
+  void release_watchers(worker& w);
+  void check_quiet();
+  bool timers_pending() const noexcept;
+
+  const bool strict_;
+  const bool watched_;  // there is a watchdog
+  const pool_hooks hooks_;
+  std::vector<std::unique_ptr<worker>> workers_;
+  std::vector<sync::thread> threads_;
+
+  idle_set idle_;
+  inbox injector_;
+  sync::atomic<timer_driver*> timers_{nullptr};
+  sync::mutex timers_mutex_;
+  std::unique_ptr<timer_driver> owned_timers_;  // guarded by timers_mutex_
+  sync::atomic<bool> stopping_{false};
+  sync::atomic<unsigned> lookout_{idle_set::nobody};
+  sync::atomic<int> outside_{0};
+  sync::atomic<int> quiet_callers_{0};
+  sync::atomic<std::uint64_t> wakes_{0};
+
+  // Jobs that wait for somebody else's step. The flag is read after every step.
+  alignas(64) sync::atomic<bool> has_watchers_{false};
+  spin_lock watch_lock_;
+  std::vector<job*> watchers_;  // guarded by watch_lock_
+};
+
+}  // namespace rota::detail
+
+#endif

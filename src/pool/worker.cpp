@@ -1,0 +1,487 @@
+#include "pool/worker.h"
+
+#include <rota/base/assert.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+
+#include "pool/pool.h"
+
+namespace rota::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Scheduling points between two looks at inbox, injector and timers. A look costs a clock read,
+// some 30 ns: below 2 ns a point.
+constexpr std::uint64_t look_every = 24;
+
+// Runs of the next slot ahead of the queue per renewal. Two renewals can fall into one wait.
+constexpr unsigned bypass = 12;
+
+static_assert(look_every + 2 * bypass + 4 <= fairness_slack);
+
+// Calls, returns, forks and joins that a step may make before the worker looks whether others wait.
+// Steps whose transfers are slow look more often, see give_up().
+constexpr int longest_slice = 256;
+constexpr auto slice_target = 500us;
+
+// A step gives way to others that wait after this many transfers, or after this time.
+constexpr int transfers_per_step = 4096;
+constexpr auto time_per_step = 5ms;
+
+// Awaits that were ready at once, per step: then the task gives way.
+constexpr int ready_awaits_per_step = 64;
+
+// Thieves bring home at most this many jobs from one visit.
+constexpr std::size_t loot_size = 256;
+
+// Rounds over all victims before a worker prepares to sleep. A wake-up takes 13 to 20 us; searching
+// about as long pays for itself.
+constexpr auto search_time = 15us;
+
+// A lookout's naps double from here to there.
+constexpr auto first_nap = 1ms;
+constexpr unsigned nap_doublings = 6;
+
+}  // namespace
+
+worker::worker(pool& home, unsigned index)
+    : home_(home),
+      index_(index),
+      strict_(home.is_strict()),
+      shared_(home.workers_.capacity() > 1),
+      ring_(shared_),
+      strict_queue_(strict_ ? std::make_unique<strict_queue>() : nullptr),
+      random_(index * 7919u + 1),
+      seen_points_(home.workers_.capacity(), ~std::uint64_t{0}) {}
+
+// --- queueing -----------------------------------------------------------------------------------
+
+void worker::push(job* j) {
+  if (strict_) [[unlikely]] {
+    strict_queue_->push(j);
+    return;
+  }
+  j->ready_at = static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed));
+  ring_.push(j);
+  if (shared_) offer_work();
+}
+
+void worker::ready(job* j) {
+  if (strict_) [[unlikely]] {
+    if (strict_queue_->has_place(j))
+      strict_queue_->enable(j);
+    else
+      strict_queue_->push(j);
+    return;
+  }
+  // relaxed: only we fill the slot.
+  if (next_.load(sync::memory_order_relaxed) != nullptr) {
+    push(j);
+    return;
+  }
+  j->ready_at = static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed));
+  // release: a lookout may take it.
+  next_.store(j, sync::memory_order_release);
+  if (shared_) {
+    // Either we see that there is no lookout, or the one that resigns sees us running.
+    sync::light_fence();
+    if (home_.lookout_.load(sync::memory_order_relaxed) == idle_set::nobody) [[unlikely]]
+      if (home_.idle_.any()) home_.wake_one(index_);
+  }
+}
+
+void worker::hold(job* j) {
+  if (strict_) [[unlikely]]
+    strict_queue_->hold(j);
+}
+
+void worker::forget(job* j) {
+  if (strict_) [[unlikely]]
+    strict_queue_->remove(j);
+}
+
+void worker::offer_work() noexcept {
+  // Either we see the sleeper or its look, behind a heavy fence, sees what we pushed.
+  sync::light_fence();
+  if (home_.idle_.worth_waking()) [[unlikely]]
+    home_.wake_one(index_);
+}
+
+job* worker::take_next() noexcept {
+  if (!shared_) {
+    job* j = next_.load(sync::memory_order_relaxed);
+    next_.store(nullptr, sync::memory_order_relaxed);
+    return j;
+  }
+  // A lookout may have been faster.
+  return next_.exchange(nullptr, sync::memory_order_acquire);
+}
+
+// --- choosing -----------------------------------------------------------------------------------
+
+job* worker::pick() {
+  const std::uint64_t point = points_.load(sync::memory_order_relaxed) + 1;
+  points_.store(point, sync::memory_order_relaxed);
+  if (point - last_look_ >= look_every) [[unlikely]]
+    look();
+  if (strict_) [[unlikely]]
+    return strict_queue_->pop();
+  if (next_.load(sync::memory_order_relaxed) != nullptr) {
+    const std::uint64_t head = ring_.head();
+    if (head == ring_.tail()) {
+      if (job* j = take_next()) return j;  // nobody is bypassed
+    } else {
+      if (head >= mark_) {
+        mark_ = ring_.tail();
+        credit_ = bypass;
+      }
+      if (job* j = take_next()) {
+        if (credit_ > 0) {
+          --credit_;
+          return j;
+        }
+        ring_.push(j);
+      }
+    }
+  }
+  return ring_.pop();
+}
+
+void worker::look() {
+  // What is found now came after the last look.
+  const std::uint64_t since = last_look_;
+  last_look_ = points_.load(sync::memory_order_relaxed);
+  take_mail(mail_, since);
+  take_mail(home_.injector_, since);
+  if (timer_driver* t = home_.timers()) t->fire(*this, index_, sync::now());
+  // relaxed: stop() notifies too, and the flag is looked at before sleeping.
+  stopping_ = home_.stopping_.load(sync::memory_order_relaxed);
+}
+
+bool worker::take_mail(inbox& from, std::uint64_t since) {
+  job* j = from.take_all();
+  if (!j) return false;
+  while (j) {
+    job* next = j->link;
+    j->link = nullptr;
+    if (strict_) {
+      ready(j);
+    } else {
+      j->ready_at = static_cast<std::uint32_t>(since);
+      ring_.push(j);
+    }
+    j = next;
+  }
+  if (shared_) offer_work();
+  return true;
+}
+
+void worker::record_delay(const job* j) noexcept {
+  const auto delay =
+      static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed)) - j->ready_at;
+  bump(delays_[static_cast<unsigned>(std::bit_width(delay))]);
+  if (delay > max_delay_.load(sync::memory_order_relaxed)) [[unlikely]]
+    max_delay_.store(delay, sync::memory_order_relaxed);
+}
+
+// --- running ------------------------------------------------------------------------------------
+
+void worker::run(job* j) {
+  if (!strict_) record_delay(j);
+  current_ = j;
+  running_.store(j, sync::memory_order_relaxed);
+  if (home_.watched_) [[unlikely]]
+    where_.store(home_.hooks_.where(*j), sync::memory_order_relaxed);
+  looked_only_ = false;
+  transfers_ = 0;
+  slice_ = slice_size_ = longest_slice;
+  ready_awaits_ = ready_awaits_per_step;
+  step_began_ = {};
+  std::coroutine_handle<> frame = j->frame;
+  for (;;) {
+    hand_over_ = nullptr;
+    frame.resume();
+    frame = hand_over_;
+    if (!frame) break;
+    if (--slice_ == 0 && give_up(frame)) [[unlikely]]
+      break;
+  }
+  current_ = nullptr;
+  running_.store(nullptr, sync::memory_order_relaxed);
+  if (!forks_.empty()) [[unlikely]]
+    settle_forks();
+  if (looked_only_) return;
+  // release: progress() of a watcher that reads this sees what the step did.
+  steps_.store(steps_.load(sync::memory_order_relaxed) + 1, sync::memory_order_release);
+  // Either we see the watcher or it sees our step.
+  sync::light_fence();
+  if (home_.has_watchers_.load(sync::memory_order_relaxed)) [[unlikely]]
+    home_.release_watchers(*this);
+}
+
+// A slice of transfers is over: gives way if others wait and the step has had its share.
+bool worker::give_up(std::coroutine_handle<> frame) {
+  const auto now = sync::now();
+  transfers_ += slice_size_;
+  if (step_began_ == sync::time_point{}) {
+    step_began_ = slice_began_ = now;  // steps are timed from the end of their first slice
+  } else {
+    // Slow transfers make shorter slices, so that the clock is looked at often enough.
+    const auto took = std::max<std::chrono::nanoseconds>(now - slice_began_, 1ns);
+    const std::int64_t wanted = slice_size_ * std::chrono::nanoseconds(slice_target) / took;
+    slice_size_ = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, longest_slice));
+    slice_began_ = now;
+  }
+  slice_ = slice_size_;
+  if (strict_) return false;
+  if (transfers_ < transfers_per_step && now - step_began_ < time_per_step) return false;
+  transfers_ = 0;
+  step_began_ = now;
+  look();
+  if (ring_.empty() && next_.load(sync::memory_order_relaxed) == nullptr) return false;
+  current_->frame = frame;
+  push(current_);
+  return true;
+}
+
+// The step is over and left continuations of forks behind. They are ready like anybody: if others
+// wait they line up, otherwise we go on with the youngest.
+void worker::settle_forks() {
+  if (ring_.empty() && next_.load(sync::memory_order_relaxed) == nullptr) {
+    if (void* fork = forks_.pop_any()) {
+      bump(forks_taken_);
+      push(home_.hooks_.adopt_fork(*this, fork));
+    }
+    return;
+  }
+  // The oldest first, as a thief would.
+  while (!forks_.empty()) {
+    if (void* fork = forks_.steal()) {
+      bump(forks_taken_);
+      push(home_.hooks_.adopt_fork(*this, fork));
+    }
+  }
+}
+
+void worker::main() {
+  sync::thread_slot<worker>::set(this);
+  sync::adopt_worker_thread(index_);
+  while (!stopping_) {
+    job* j = pick();
+    if (!j) [[unlikely]] {
+      j = search();
+      if (!j) continue;
+    }
+    run(j);
+  }
+  sync::thread_slot<worker>::set(nullptr);
+}
+
+bool worker::help() {
+  job* const outer = current_;
+  job* j = pick();
+  if (!j) j = scan();
+  if (!j) {
+    look();
+    sync::yield_thread();
+    return false;
+  }
+  run(j);
+  current_ = outer;
+  running_.store(outer, sync::memory_order_relaxed);
+  return true;
+}
+
+// --- running dry --------------------------------------------------------------------------------
+
+// Looks everywhere once: first what is ours, then what can be taken from others.
+job* worker::scan() {
+  look();
+  if (job* j = strict_ ? strict_queue_->pop() : ring_.pop()) return j;
+  if (!shared_) return nullptr;
+  const unsigned n = home_.size();
+  const auto first = static_cast<unsigned>(random_.below(n));
+  for (unsigned i = 0; i < n; ++i) {
+    worker& victim = home_.at((first + i) % n);
+    if (&victim != this && steal_from(victim)) return ring_.pop();
+  }
+  return nullptr;
+}
+
+bool worker::steal_from(worker& victim) {
+  job* loot[loot_size];
+  if (const std::size_t n = victim.ring_.steal(loot, loot_size)) {
+    // Their waits go on counting here.
+    const auto there = static_cast<std::uint32_t>(victim.points());
+    const auto here = static_cast<std::uint32_t>(points());
+    for (std::size_t i = 0; i < n; ++i) {
+      loot[i]->ready_at += here - there;
+      ring_.push(loot[i]);
+    }
+    bump(steals_);
+    bump(stolen_, n);
+    return true;
+  }
+  if (void* fork = victim.forks_.steal()) {
+    bump(forks_taken_);
+    job* j = home_.hooks_.adopt_fork(*this, fork);
+    j->ready_at = static_cast<std::uint32_t>(points());
+    ring_.push(j);
+    return true;
+  }
+  // Mail of a worker that is in a long step.
+  return take_mail(victim.mail_, points());
+}
+
+// For a lookout: a job that has waited in a next slot since our last nap.
+job* worker::take_stuck(worker& victim) noexcept {
+  const std::uint64_t point = victim.points();
+  if (std::exchange(seen_points_[victim.index_], point) != point) return nullptr;
+  if (victim.next_.load(sync::memory_order_relaxed) == nullptr) return nullptr;
+  // acquire: pairs with the release in ready().
+  job* j = victim.next_.exchange(nullptr, sync::memory_order_acquire);
+  if (j) j->ready_at = static_cast<std::uint32_t>(points());
+  return j;
+}
+
+// As scan(), but takes nothing: while we are in the idle set, what is queued stays queued, so that
+// another worker that finds everybody idle can rely on it.
+bool worker::sees_work() const noexcept {
+  if (!mail_.empty() || !home_.injector_.empty() || !ring_.empty()) return true;
+  if (strict_ && !strict_queue_->empty()) return true;
+  if (home_.stopping_.load(sync::memory_order_relaxed)) return true;
+  const auto now = sync::now();
+  timer_driver* t = home_.timers();
+  for (unsigned i = 0; i < home_.size(); ++i) {
+    const worker& other = home_.at(i);
+    if (t && t->next(i) <= now) return true;
+    if (i == index_) continue;
+    if (!other.ring_.empty() || !other.forks_.empty() || !other.mail_.empty()) return true;
+  }
+  return false;
+}
+
+job* worker::search() {
+  ring_.trim();
+  bool searching = shared_ && home_.idle_.begin_search(index_);
+  for (;;) {
+    if (searching) {
+      const auto until = sync::now() + search_time;
+      do {
+        if (job* j = scan()) return found_work(true), j;
+        if (stopping_) {
+          home_.idle_.end_search(index_);
+          return nullptr;
+        }
+        for (int i = 0; i < 32; ++i) sync::pause();
+      } while (sync::now() < until);
+    } else if (job* j = scan()) {
+      return found_work(false), j;
+    }
+    if (stopping_) {
+      if (searching) home_.idle_.end_search(index_);
+      return nullptr;
+    }
+
+    // Prepare, tell the others, look again, park.
+    notifier_.prepare_park([&] { home_.idle_.enter(index_, searching); });
+    searching = false;
+    if (sees_work()) {
+      // Whoever took us out of the set counts us as a searcher.
+      searching = !home_.idle_.leave(index_);
+      notifier_.cancel();
+      continue;
+    }
+    if (home_.idle_.all()) {
+      home_.check_quiet();
+      if (sees_work()) {
+        searching = !home_.idle_.leave(index_);
+        notifier_.cancel();
+        continue;
+      }
+    }
+    if (job* j = sleep_until_work()) {
+      searching = !home_.idle_.leave(index_);
+      return found_work(searching), j;
+    }
+    searching = !home_.idle_.leave(index_);
+  }
+}
+
+// Parks until notified, or until a timer is due; as the lookout, naps meanwhile. Gives a job that
+// it found stuck, if any.
+job* worker::sleep_until_work() {
+  auto deadline = sync::time_point::max();
+  timer_driver* t = home_.timers();
+  if (t) deadline = t->next(index_);
+  bool lookout = false;
+  if (shared_ && !home_.idle_.all()) {
+    unsigned none = idle_set::nobody;
+    // relaxed: the role is a hint except when it is given up, see below.
+    lookout = home_.lookout_.load(sync::memory_order_relaxed) == index_ ||
+              home_.lookout_.compare_exchange_strong(none, index_, sync::memory_order_relaxed);
+  } else if (home_.lookout_.load(sync::memory_order_relaxed) == index_) {
+    // Nobody runs: resign, then make sure of it. Either a worker that fills its next slot sees that
+    // there is no lookout, or we see that it runs.
+    home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
+    sync::heavy_fence();
+    if (!home_.idle_.all()) {
+      notifier_.cancel();
+      return nullptr;
+    }
+    naps_ = 0;
+  }
+  if (lookout) {
+    for (unsigned i = 0; t && i < home_.size(); ++i) deadline = std::min(deadline, t->next(i));
+    deadline = std::min(deadline, sync::now() + first_nap * (1u << std::min(naps_, nap_doublings)));
+  }
+  bump(parks_);
+  const bool notified = notifier_.park_until(deadline);
+  if (notified) {
+    naps_ = 0;
+    if (lookout) home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
+    return nullptr;
+  }
+  if (!lookout) return nullptr;
+  ++naps_;
+  const auto now = sync::now();
+  for (unsigned i = 0; i < home_.size(); ++i) {
+    if (i == index_) continue;
+    if (job* j = take_stuck(home_.at(i))) {
+      home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
+      naps_ = 0;
+      return j;
+    }
+    // Timers of a worker whose step runs long.
+    if (t && t->next(i) <= now) t->fire(*this, i, now);
+  }
+  return nullptr;
+}
+
+// We leave the search with something to do. Producers that saw us searching woke nobody, so we look
+// whether more is there than we take.
+void worker::found_work(bool searching) noexcept {
+  if (shared_ && searching && home_.idle_.end_search(index_)) {
+    sync::heavy_fence();
+    if (home_.idle_.any() && sees_work()) home_.wake_one(index_);
+  }
+}
+
+void worker::add_to(stats& sum) const noexcept {
+  const auto get = [](const counter& c) { return c.load(sync::memory_order_relaxed); };
+  sum.points += get(points_);
+  sum.spawned += get(spawned_);
+  sum.finished += get(finished_);
+  sum.steals += get(steals_);
+  sum.stolen += get(stolen_);
+  sum.forks_taken += get(forks_taken_);
+  sum.parks += get(parks_);
+  sum.max_ready_delay = std::max(sum.max_ready_delay, get(max_delay_));
+  for (std::size_t i = 0; i < delays_.size(); ++i) sum.ready_delay[i] += get(delays_[i]);
+}
+
+}  // namespace rota::detail

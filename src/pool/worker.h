@@ -1,0 +1,177 @@
+// A worker: one thread that runs jobs, one step at a time, fairly.
+//
+// A step is from one scheduling point to the next: resume a job until it gives way. At each
+// scheduling point the worker chooses the next job:
+//
+//   next slot   a job that was just made ready, before the others, at most `bypass` times between
+//               two renewals of its credit; then it goes to the rear as well
+//   run queue   first in, first out
+//
+// and every `look_every` points, and whenever it is dry, it looks at what comes from outside: its
+// inbox, the injector, due timers. All of that goes to the rear of the run queue. So with N live
+// tasks a ready one runs within N + look_every + 2 bypass (+ a few) points: `quiescent_fair`.
+//
+// Threads: a worker's members are for the thread that it runs on, except where they say otherwise.
+#ifndef ROTA_POOL_WORKER_H
+#define ROTA_POOL_WORKER_H
+
+#include <rota/base/job.h>
+#include <rota/base/rng.h>
+#include <rota/base/sync.h>
+#include <rota/park/event_notifier.h>
+#include <rota/pool/stats.h>
+#include <rota/queue/fork_deque.h>
+#include <rota/queue/inbox.h>
+#include <rota/queue/run_queue.h>
+#include <rota/queue/strict_queue.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <vector>
+
+namespace rota::detail {
+
+class pool;
+
+class alignas(64) worker {
+ public:
+  worker(pool& home, unsigned index);
+
+  // The worker that runs on this thread, or null. Not from the body of a coroutine.
+  static worker* here() noexcept { return sync::thread_slot<worker>::get(); }
+
+  pool& home() const noexcept { return home_; }
+  unsigned index() const noexcept { return index_; }
+
+  // --- for the job that runs: the end of its step ---
+
+  // The job that runs, or null between steps.
+  job* current() const noexcept { return current_; }
+  void set_current(job* j) noexcept { current_ = j; }
+
+  // Goes on with `frame` in the same step once the running frame has returned.
+  void hand_over(std::coroutine_handle<> frame) noexcept { hand_over_ = frame; }
+
+  // Queues a job behind everything that is queued.
+  void push(job* j);
+
+  // Queues a job that was just made ready; it may bypass the queue within the credit.
+  void ready(job* j);
+
+  // In strict order: the job is blocked and keeps its place.
+  void hold(job* j);
+
+  // In strict order: the job gives its place up, since it goes on at once.
+  void forget(job* j);
+
+  // True once the running step has had its share of immediately ready awaits.
+  bool share_is_spent() noexcept { return --ready_awaits_ <= 0; }
+
+  // The step that runs was only a look at a guard: it changed nothing.
+  void step_was_a_look() noexcept { looked_only_ = true; }
+
+  // --- fork-join ---
+
+  fork_deque& forks() noexcept { return forks_; }
+
+  // Wakes a sleeper if one is worth waking; called after publishing work.
+  void offer_work() noexcept;
+
+  // --- anyone's ---
+
+  inbox& mail() noexcept { return mail_; }
+  event_notifier& notifier() noexcept { return notifier_; }
+  std::uint64_t steps() const noexcept { return steps_.load(sync::memory_order_acquire); }
+  std::uint64_t points() const noexcept { return points_.load(sync::memory_order_relaxed); }
+  const job* running() const noexcept { return running_.load(sync::memory_order_relaxed); }
+  std::source_location running_where() const noexcept {
+    return where_.load(sync::memory_order_relaxed);
+  }
+  void add_to(stats& sum) const noexcept;
+
+  void count_spawn() noexcept { bump(spawned_); }
+  void count_finish() noexcept { bump(finished_); }
+
+  // The thread's life: runs jobs until the pool stops.
+  void main();
+
+  // Runs one other job if there is one, inside the running step. For the rare caller that must
+  // wait without being able to suspend.
+  bool help();
+
+ private:
+  using counter = sync::atomic<std::uint64_t>;
+
+  // Only this thread writes, so no read-modify-write; others read statistics.
+  static void bump(counter& c, std::uint64_t by = 1) noexcept {
+    c.store(c.load(sync::memory_order_relaxed) + by, sync::memory_order_relaxed);
+  }
+
+  job* pick();
+  job* take_next() noexcept;
+  void run(job* j);
+  bool give_up(std::coroutine_handle<> frame);
+  void settle_forks();
+  void look();
+  bool take_mail(inbox& from, std::uint64_t since);
+
+  job* search();
+  job* scan();
+  bool steal_from(worker& victim);
+  job* take_stuck(worker& victim) noexcept;
+  bool sees_work() const noexcept;
+  job* sleep_until_work();
+  void found_work(bool searching) noexcept;
+  void record_delay(const job* j) noexcept;
+
+  pool& home_;
+  const unsigned index_;
+  const bool strict_;
+  const bool shared_;
+
+  job* current_ = nullptr;
+  std::coroutine_handle<> hand_over_{};
+  int transfers_ = 0;
+  int slice_ = 0;
+  int slice_size_ = 0;
+  int ready_awaits_ = 0;
+  bool looked_only_ = false;
+  bool stopping_ = false;
+  sync::time_point slice_began_{};
+  sync::time_point step_began_{};
+
+  run_queue ring_;
+  fork_deque forks_;
+  std::unique_ptr<strict_queue> strict_queue_;
+
+  // Bypasses left until the run queue has moved past `mark_`.
+  unsigned credit_ = 0;
+  std::uint64_t mark_ = 0;
+  std::uint64_t last_look_ = 0;
+  rng random_;
+
+  // A lookout's memory: the point at which it last saw each worker.
+  std::vector<std::uint64_t> seen_points_;
+  unsigned naps_ = 0;
+
+  // Written here, read by anyone.
+  sync::atomic<job*> next_{nullptr};  // also taken by a lookout when a step runs long
+  sync::atomic<const job*> running_{nullptr};
+  sync::atomic<std::source_location> where_{};  // with a watchdog: where the step began
+  counter points_{0};
+  counter steps_{0};  // steps that may have changed something
+  counter spawned_{0}, finished_{0}, steals_{0}, stolen_{0}, forks_taken_{0};
+  counter parks_{0}, max_delay_{0};
+  std::array<counter, 33> delays_{};
+
+  inbox mail_;
+  event_notifier notifier_;
+
+  friend class pool;
+};
+
+}  // namespace rota::detail
+
+#endif

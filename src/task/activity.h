@@ -1,0 +1,107 @@
+// A task's control block, 64 bytes, in memory that is only ever used for control blocks: a late
+// look at one that was freed is a look at another task, never at something else.
+//
+// Who may touch what:
+//   frame, link, ready_at, prev_   whoever holds the job: a queue, a worker, a wait list
+//   state_                         anyone, by read-modify-write
+//   follower_                      the task when it ends, its handle, and the one task that joins
+//
+// A fork whose parent went on without it makes a second strand of one task. Such a strand has an
+// activity of its own, a branch, which knows the task's activity as its root.
+#ifndef ROTA_TASK_ACTIVITY_H
+#define ROTA_TASK_ACTIVITY_H
+
+#include <rota/base/job.h>
+#include <rota/base/sync.h>
+#include <rota/task/core.h>
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+namespace rota::detail {
+
+class worker;
+
+// What few tasks have: made on demand.
+struct extras {
+  std::stop_source stop;
+  std::string name;
+  spin_lock lock;  // guards name
+};
+
+class activity : public job {
+ public:
+  enum bits : std::uint32_t {
+    live = 1,         // in use
+    branch = 2,       // a strand of root()
+    waiting = 4,      // suspended until somebody claims it
+    cancellable = 8,  // ... and request_stop() may
+    looked_at = 16,   // ... but not now: a dump reads its frames
+    stop = 32,        // asked to stop
+    branched = 64,    // has or had branches
+  };
+
+  // States of follower_ besides "a task that joins us" (its address).
+  enum : std::uintptr_t { nobody = 0, done = 1, detached = 2, ending = 3, locked = 4 };
+
+  // --- waiting; see core.h ---
+  bool begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kind, void* awaiter) noexcept;
+  bool claim() noexcept;
+  static void append(wait_list& list, activity& a) noexcept;
+  static void remove(wait_list& list, activity& a) noexcept;
+  static activity* claim_first(wait_list& list) noexcept;
+
+  // For a dump: keeps a waiting task from being resumed. False if it does not wait.
+  bool begin_look() noexcept;
+  void end_look() noexcept;
+
+  wait_kind kind() const noexcept {
+    return static_cast<wait_kind>(waits_.load(sync::memory_order_relaxed) >> 56);
+  }
+  void* awaiter() const noexcept {
+    return reinterpret_cast<void*>(waits_.load(sync::memory_order_relaxed) & low_56);
+  }
+
+  // --- stopping ---
+  bool stop_requested() const noexcept {
+    return (root_of(*this).state_.load(sync::memory_order_relaxed) & stop) != 0;
+  }
+  extras& get_extras();
+  extras* existing_extras() const noexcept {
+    return reinterpret_cast<extras*>(side_.load(sync::memory_order_seq_cst));
+  }
+
+  // The task that a strand belongs to.
+  static activity& root_of(const activity& a) noexcept {
+    if (a.state_.load(sync::memory_order_relaxed) & branch) [[unlikely]]
+      return *reinterpret_cast<activity*>(a.side_.load(sync::memory_order_relaxed));
+    return const_cast<activity&>(a);
+  }
+
+  sync::atomic<std::uint32_t> state_{0};
+  activity* prev_ = nullptr;
+
+  // Who joins us, or how we stand with the handle. Of a free control block: the next free one.
+  sync::atomic<std::uintptr_t> follower_{nobody};
+
+  // The wait kind in the top byte, the awaiter below.
+  sync::atomic<std::uint64_t> waits_{0};
+
+  // The extras of a task; the root of a branch.
+  sync::atomic<std::uintptr_t> side_{0};
+
+  sync::atomic<std::uint32_t> id_{0};
+  bool linked_ = false;  // in a wait list; guarded by its owner's lock
+  std::uint8_t shields_ = 0;
+
+ private:
+  static constexpr std::uint64_t low_56 = (std::uint64_t{1} << 56) - 1;
+};
+
+static_assert(sizeof(activity) == 64);
+
+}  // namespace rota::detail
+
+#endif

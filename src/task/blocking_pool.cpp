@@ -1,0 +1,110 @@
+#include "task/blocking_pool.h"
+
+#include <chrono>
+#include <mutex>
+
+#include "pool/worker.h"
+#include "task/runtime_state.h"
+
+namespace rota::detail {
+
+namespace {
+
+// An idle thread costs its stack; a new one some 50 us.
+constexpr auto keep_idle = std::chrono::seconds(5);
+
+}  // namespace
+
+void blocking_pool::submit(blocking_call& call) {
+  std::list<helper> gone;
+  helper* wake = nullptr;
+  {
+    std::lock_guard guard{mutex_};
+    call.next = nullptr;
+    (last_ ? last_->next : first_) = &call;
+    last_ = &call;
+    if (!idle_.empty()) {
+      wake = idle_.back();
+      idle_.pop_back();
+    } else {
+      join_gone(gone);
+      if (helpers_.size() < limit_) {
+        helper& fresh = helpers_.emplace_back();
+        fresh.thread = sync::thread([this, &fresh] { main(fresh); });
+      }
+    }
+  }
+  if (wake) wake->notifier.notify();
+  for (helper& h : gone) h.thread.join();
+}
+
+// Moves out threads that have ended. With the mutex held; the caller joins them without it.
+void blocking_pool::join_gone(std::list<helper>& gone) {
+  for (auto it = helpers_.begin(); it != helpers_.end();) {
+    auto here = it++;
+    if (here->gone) gone.splice(gone.end(), helpers_, here);
+  }
+}
+
+void blocking_pool::main(helper& self) {
+  while (blocking_call* call = next_call(self)) {
+    activity& who = *call->who;
+    call->run(*call);
+    pool& workers = runtime_state::of(who).workers();
+    // From here on the call may be gone.
+    if (who.claim()) make_ready(who);
+    workers.expect_outside(-1);
+  }
+}
+
+// The next call; null when the thread should end.
+blocking_call* blocking_pool::next_call(helper& self) {
+  const auto until = sync::now() + keep_idle;
+  bool notified = true;
+  for (;;) {
+    self.notifier.prepare_park();
+    {
+      std::lock_guard guard{mutex_};
+      if (blocking_call* call = first_) {
+        first_ = call->next;
+        if (!first_) last_ = nullptr;
+        std::erase(idle_, &self);
+        self.notifier.cancel();
+        return call;
+      }
+      if (stopping_ || !notified) {
+        std::erase(idle_, &self);
+        self.gone = true;
+        self.notifier.cancel();
+        return nullptr;
+      }
+      std::erase(idle_, &self);
+      idle_.push_back(&self);
+    }
+    notified = self.notifier.park_until(until);
+  }
+}
+
+blocking_pool::~blocking_pool() {
+  {
+    std::lock_guard guard{mutex_};
+    stopping_ = true;
+    for (helper& h : helpers_) h.notifier.notify();
+  }
+  for (helper& h : helpers_) h.thread.join();
+}
+
+bool submit(blocking_call& call, std::coroutine_handle<> leaf) noexcept {
+  worker& w = *worker::here();
+  auto& a = static_cast<activity&>(*w.current());
+  runtime_state& home = runtime_state::of(a);
+  call.who = &a;
+  home.workers().expect_outside(+1);
+  ++a.shields_;  // not cancellable
+  a.begin_wait(w, leaf, wait_kind::blocking, &call);
+  --a.shields_;
+  home.blocking().submit(call);
+  return true;
+}
+
+}  // namespace rota::detail

@@ -1,0 +1,131 @@
+// Continuation stealing. fork() pushes the parent, which is suspended behind the fork, onto the
+// worker's deque and runs the child; a child that ends takes its parent back from there. Whoever
+// takes a parent otherwise (a thief, or the worker itself when the child gave way) makes it a
+// strand of its own and counts it in `taken_`.
+//
+// Every fork pushes the parent once, and it leaves the deque either into the hands of an ending
+// child or by being taken. So as many children end without finding the parent as there were takes:
+// those count themselves out of balance_, and join() waits for just that many.
+
+#include <rota/task/fork.h>
+
+#include <rota/base/assert.h>
+
+#include <exception>
+
+#include "pool/pool.h"
+#include "pool/worker.h"
+#include "task/activity.h"
+#include "task/fork_access.h"
+#include "task/runtime_state.h"
+
+namespace rota {
+
+using detail::activity;
+using detail::promise_base;
+using detail::runtime_state;
+using detail::worker;
+
+namespace {
+
+// A strand ends while its task goes on in others. The task's own control block stays.
+void end_strand(worker& w, activity& strand) noexcept {
+  if (strand.state_.load(sync::memory_order_relaxed) & activity::branch)
+    runtime_state::of(strand).free(&strand, &w);
+  else
+    strand.frame = nullptr;
+  w.set_current(nullptr);
+}
+
+}  // namespace
+
+void fork_scope::start(std::coroutine_handle<> parent, std::coroutine_handle<> child) noexcept {
+  worker& w = *worker::here();
+  parent_ = parent;
+  root_ = &activity::root_of(static_cast<activity&>(*w.current()));
+  open_ = true;
+  w.hand_over(child);
+  w.forks().push(this);
+  w.offer_work();
+}
+
+bool fork_scope::wait(std::coroutine_handle<> parent) noexcept {
+  worker& w = *worker::here();
+  auto* strand = static_cast<activity*>(w.current());
+  parent_ = parent;
+  const std::int32_t taken = taken_;
+  // acq_rel: the last child sees parent_; we see what the children wrote.
+  const std::int32_t before = balance_.fetch_add(taken, sync::memory_order_acq_rel);
+  if (before + taken == 0) return false;
+  // The last child goes on with the parent, so this strand ends here.
+  end_strand(w, *strand);
+  return true;
+}
+
+void fork_scope::left_open() noexcept {
+  worker* w = worker::here();
+  if (!w) return;  // the runtime ends and destroys what could not be stopped
+  ROTA_CHECK(std::uncaught_exceptions() > 0,
+             "a fork_scope ends without join(): co_await forks.join() on every path");
+  // An exception leaves the scope. The children refer to what it is about to destroy, so they come
+  // first.
+  // acquire: shows what the children wrote.
+  while (balance_.load(sync::memory_order_acquire) + taken_ != 0) w->help();
+}
+
+detail::job* fork_access::adopt(worker& w, void* item) {
+  auto& scope = *static_cast<fork_scope*>(item);
+  runtime_state& home = runtime_state::of(*scope.root_);
+  activity* strand = home.allocate(&w);
+  strand->side_.store(reinterpret_cast<std::uintptr_t>(scope.root_), sync::memory_order_relaxed);
+  strand->id_.store(scope.root_->id_.load(sync::memory_order_relaxed), sync::memory_order_relaxed);
+  strand->state_.store(activity::live | activity::branch, sync::memory_order_release);
+  scope.root_->state_.fetch_or(activity::branched, sync::memory_order_relaxed);
+  strand->frame = scope.parent_;
+  ++scope.taken_;
+  return strand;
+}
+
+void fork_access::finish(worker& w, fork_scope& scope, std::coroutine_handle<> child,
+                         promise_base& promise) noexcept {
+  if (promise.error()) [[unlikely]] {
+    detail::spin_guard guard{scope.lock_};
+    if (!scope.failed_) {
+      scope.failed_ = true;
+      scope.error_ = promise.error();
+    }
+  }
+  child.destroy();
+  if (w.forks().pop(&scope)) [[likely]] {
+    w.hand_over(scope.parent_);
+    return;
+  }
+  // The parent went on without us. acq_rel: the parent sees our result; the last sees the others'.
+  if (scope.balance_.fetch_sub(1, sync::memory_order_acq_rel) == 1) {
+    w.hand_over(scope.parent_);
+    return;
+  }
+  end_strand(w, static_cast<activity&>(*w.current()));
+}
+
+void fork_access::collect_outermost(std::coroutine_handle<> leaf,
+                                    std::unordered_set<void*>& frames) {
+  std::coroutine_handle<> frame = leaf;
+  for (;;) {
+    const promise_base& p = promise_of(frame);
+    switch (p.kind()) {
+      case promise_base::follower::frame:
+        frame = std::coroutine_handle<>::from_address(p.who());
+        break;
+      case promise_base::follower::fork:
+        frames.insert(frame.address());
+        frame = static_cast<fork_scope*>(p.who())->parent_;
+        break;
+      case promise_base::follower::activity:
+        frames.insert(frame.address());
+        return;
+    }
+  }
+}
+
+}  // namespace rota

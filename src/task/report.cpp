@@ -1,0 +1,147 @@
+// What the runtime says about its tasks: dumps and deadlock reports.
+
+#include <rota/task/event.h>
+#include <rota/task/mutex.h>
+
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <unordered_set>
+
+#include "task/fork_access.h"
+#include "task/runtime_state.h"
+
+namespace rota::detail {
+
+namespace {
+
+const char* text_of(wait_kind kind) noexcept {
+  switch (kind) {
+    case wait_kind::none:
+      return "";
+    case wait_kind::join:
+      return "waits for the end of ";
+    case wait_kind::group:
+      return "waits for the tasks of a group";
+    case wait_kind::send:
+      return "waits to send into a full channel";
+    case wait_kind::receive:
+      return "waits to receive from an empty channel";
+    case wait_kind::mutex:
+      return "waits for a mutex";
+    case wait_kind::semaphore:
+      return "waits for a semaphore";
+    case wait_kind::event:
+      return "waits for an event";
+    case wait_kind::guard:
+      return "waits for a guard to hold";
+    case wait_kind::cell:
+      return "waits for a cell to change";
+    case wait_kind::timer:
+      return "sleeps";
+    case wait_kind::blocking:
+      return "waits for a blocking call";
+  }
+  return "";
+}
+
+std::uint32_t id_of(const activity& a) noexcept { return a.id_.load(sync::memory_order_relaxed); }
+
+// The task that the given one waits for, by number, if that is known; 0 if not.
+std::uint32_t awaited(const activity& a) noexcept {
+  if (a.kind() == wait_kind::join) return id_of(*static_cast<const activity*>(a.awaiter()));
+  if (a.kind() == wait_kind::mutex) return async_mutex::holder_of(a.awaiter());
+  return 0;
+}
+
+}  // namespace
+
+std::string runtime_state::place_text(std::source_location where) {
+  std::ostringstream out;
+  out << where.file_name() << ':' << where.line() << " in " << where.function_name();
+  return out.str();
+}
+
+std::string runtime_state::name_of(const activity& a) {
+  std::lock_guard guard{names_mutex_};
+  const activity& root = activity::root_of(a);
+  if (!(root.state_.load(sync::memory_order_acquire) & activity::live)) return {};
+  extras* e = root.existing_extras();
+  if (!e) return {};
+  spin_guard name_guard{e->lock};
+  return e->name;
+}
+
+std::string runtime_state::describe(const activity& a) {
+  std::string text = "task " + std::to_string(id_of(a));
+  if (const std::string name = name_of(a); !name.empty()) text += " '" + name + "'";
+  return text;
+}
+
+// One task as lines. A waiting one is kept from going on while its frames are read.
+std::string runtime_state::line(activity& a) {
+  std::string text = "  " + describe(a);
+  if (a.state_.load(sync::memory_order_relaxed) & activity::branch) text += " (a fork of it)";
+  if (!a.begin_look()) {
+    const std::uint32_t state = a.state_.load(sync::memory_order_relaxed);
+    const bool ended = a.follower_.load(sync::memory_order_relaxed) == activity::done;
+    text += ended ? " has ended; its handle is kept" : " is ready or runs";
+    if (state & activity::stop) text += ", and was asked to stop";
+    return text + "\n";
+  }
+  text += std::string(" ") + text_of(a.kind());
+  if (a.kind() == wait_kind::join)
+    text += describe(*static_cast<const activity*>(a.awaiter()));
+  else if (const std::uint32_t holder = awaited(a))
+    text += " that task " + std::to_string(holder) + " holds";
+  for (std::coroutine_handle<> frame = a.frame; frame;) {
+    const promise_base& p = fork_access::promise_of(frame);
+    text += "\n      at " + place_text(p.where());
+    if (p.kind() == promise_base::follower::frame)
+      frame = std::coroutine_handle<>::from_address(p.who());
+    else
+      frame = nullptr;
+  }
+  a.end_look();
+  return text + "\n";
+}
+
+std::string runtime_state::dump() {
+  std::string text;
+  std::size_t count = 0;
+  for_each_live([&](activity& a) {
+    text += line(a);
+    ++count;
+  });
+  return std::to_string(count) + (count == 1 ? " task\n" : " tasks\n") + text;
+}
+
+std::string runtime_state::deadlock_report() {
+  std::string text = "deadlock: every task waits, and nothing outside is expected to wake one\n";
+  std::unordered_map<std::uint32_t, std::uint32_t> edges;
+  for_each_live([&](activity& a) {
+    if (!(a.state_.load(sync::memory_order_relaxed) & activity::waiting)) return;
+    text += line(a);
+    if (const std::uint32_t on = awaited(a)) edges.emplace(id_of(a), on);
+  });
+  // A cycle of waits, if there is one: follow the edges until a task comes up again.
+  for (const auto& [first, unused] : edges) {
+    std::vector<std::uint32_t> path{first};
+    while (edges.contains(path.back()) && path.size() <= edges.size()) {
+      path.push_back(edges.at(path.back()));
+      if (path.back() == first) break;
+    }
+    if (path.size() > 1 && path.back() == first) {
+      text += "  the cycle:";
+      for (std::size_t i = 0; i < path.size(); ++i)
+        text += (i ? " -> " : " ") + std::to_string(path[i]);
+      text += "\n";
+      break;
+    }
+  }
+  return text +
+         "If a thread outside of the runtime was going to wake one of them, let it hold a "
+         "rota::outside meanwhile.";
+}
+
+}  // namespace rota::detail

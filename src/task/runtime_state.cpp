@@ -1,0 +1,408 @@
+#include "task/runtime_state.h"
+
+#include <rota/base/assert.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <unordered_set>
+
+#include "task/fork_access.h"
+
+namespace rota::detail {
+
+namespace {
+
+// Control blocks that a worker keeps before it gives half to the depot, and numbers it draws at
+// once.
+constexpr std::uint32_t keep = 1024;
+constexpr std::uint32_t id_batch = 256;
+
+}  // namespace
+
+void run_record::signal() noexcept {
+  // release: pairs with wait(); publishes the result and the report.
+  ended.store(1, sync::memory_order_release);
+  sync::futex_wake(ended);
+}
+
+void run_record::wait() noexcept {
+  while (ended.load(sync::memory_order_acquire) == 0) sync::futex_wait(ended, 0);
+}
+
+runtime_state::runtime_state(options o)
+    : options_(std::move(o)),
+      pool_(options_, pool_hooks{fork_access::adopt, claim_job, where, quiet, this}),
+      blocking_(options_.blocking_threads),
+      lists_(pool_.size()) {
+  pool_.start();
+  if (options_.watchdog.count() > 0) watchdog_ = sync::thread([this] { watch_steps(); });
+}
+
+runtime_state::~runtime_state() {
+  // Waits until no task is left or nothing can run any more.
+  run_record standstill;
+  {
+    std::lock_guard guard{runs_mutex_};
+    runs_.push_back({&standstill, nullptr, false});
+  }
+  if (options_.at_exit == at_exit::cancel) stop_all();
+  pool_.await_quiet(+1);
+  standstill.wait();
+  pool_.stop();
+  if (watchdog_.joinable()) {
+    watchdog_off_.store(1, sync::memory_order_relaxed);
+    sync::futex_wake(watchdog_off_);
+    watchdog_.join();
+  }
+  destroy_rest();
+  for (slab* s = slabs_.load(sync::memory_order_relaxed); s;) {
+    slab* next = s->next;
+    std::destroy_at(s);
+    std::free(s);
+    s = next;
+  }
+}
+
+runtime_state& runtime_state::of(const activity& a) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(&a) & ~(slab_bytes - 1);
+  return *reinterpret_cast<const slab*>(address)->home;
+}
+
+runtime_state* runtime_state::here() noexcept {
+  worker* w = worker::here();
+  return w ? static_cast<runtime_state*>(w->home().context()) : nullptr;
+}
+
+// --- control blocks -----------------------------------------------------------------------------
+
+activity* runtime_state::allocate(worker* w) {
+  if (!w) {
+    spin_guard guard{depot_lock_};
+    if (!depot_.first) add_slab();
+    activity* a = depot_.first;
+    depot_.first = next_free(*a);
+    --depot_.count;
+    a->id_.store(++ids_given_, sync::memory_order_relaxed);
+    a->follower_.store(activity::nobody, sync::memory_order_relaxed);
+    a->state_.store(activity::live, sync::memory_order_release);
+    return a;
+  }
+  free_list& list = lists_[w->index()];
+  if (!list.first || list.next_id == list.last_id) [[unlikely]]
+    refill(list);
+  activity* a = list.first;
+  list.first = next_free(*a);
+  --list.count;
+  a->id_.store(++list.next_id, sync::memory_order_relaxed);
+  a->follower_.store(activity::nobody, sync::memory_order_relaxed);
+  // release: for_each_live() sees a block that is set up.
+  a->state_.store(activity::live, sync::memory_order_release);
+  return a;
+}
+
+void runtime_state::free(activity* a, worker* w) noexcept {
+  ROTA_ASSERT(!a->linked_, "task %u ends while it is in a wait list",
+              a->id_.load(sync::memory_order_relaxed));
+  drop_extras(*a);
+  a->state_.store(0, sync::memory_order_relaxed);
+  a->side_.store(0, sync::memory_order_relaxed);
+  a->waits_.store(0, sync::memory_order_relaxed);
+  a->shields_ = 0;
+  const auto put = [a](free_list& list) {
+    a->follower_.store(reinterpret_cast<std::uintptr_t>(list.first), sync::memory_order_relaxed);
+    list.first = a;
+    ++list.count;
+  };
+  if (!w) {
+    spin_guard guard{depot_lock_};
+    put(depot_);
+    return;
+  }
+  free_list& list = lists_[w->index()];
+  put(list);
+  if (list.count <= keep) [[likely]]
+    return;
+  spin_guard guard{depot_lock_};
+  while (list.count > keep / 2) {
+    activity* surplus = list.first;
+    list.first = next_free(*surplus);
+    --list.count;
+    surplus->follower_.store(reinterpret_cast<std::uintptr_t>(depot_.first),
+                             sync::memory_order_relaxed);
+    depot_.first = surplus;
+    ++depot_.count;
+  }
+}
+
+void runtime_state::refill(free_list& list) {
+  spin_guard guard{depot_lock_};
+  if (list.next_id == list.last_id) {
+    list.next_id = ids_given_;
+    ids_given_ += id_batch;
+    list.last_id = ids_given_;
+  }
+  if (!list.first) {
+    if (!depot_.first) add_slab();
+    take_from_depot(list);
+  }
+}
+
+void runtime_state::take_from_depot(free_list& list) {
+  for (std::uint32_t i = 0; i < keep / 2 && depot_.first; ++i) {
+    activity* a = depot_.first;
+    depot_.first = next_free(*a);
+    --depot_.count;
+    a->follower_.store(reinterpret_cast<std::uintptr_t>(list.first), sync::memory_order_relaxed);
+    list.first = a;
+    ++list.count;
+  }
+}
+
+void runtime_state::add_slab() {
+  void* memory = std::aligned_alloc(slab_bytes, slab_bytes);
+  if (!memory) throw std::bad_alloc{};
+  auto* s = ::new (memory) slab;
+  s->home = this;
+  s->next = slabs_.load(sync::memory_order_relaxed);
+  for (activity& a : s->blocks) {
+    a.follower_.store(reinterpret_cast<std::uintptr_t>(depot_.first), sync::memory_order_relaxed);
+    depot_.first = &a;
+    ++depot_.count;
+  }
+  // release: for_each_live() sees a slab that is set up.
+  slabs_.store(s, sync::memory_order_release);
+}
+
+// --- the end of things --------------------------------------------------------------------------
+
+void runtime_state::report_unobserved(std::exception_ptr error, const activity& a) noexcept {
+  try {
+    const std::string who = describe(a);
+    try {
+      std::rethrow_exception(error);
+    } catch (const cancelled&) {
+      return;  // it was asked to stop, and did
+    } catch (...) {
+    }
+    if (options_.on_unobserved) {
+      options_.on_unobserved(error, who);
+      return;
+    }
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "rota: %s ended with an exception that nobody awaits: %s\n", who.c_str(),
+                   e.what());
+    } catch (...) {
+      std::fprintf(stderr, "rota: %s ended with an exception that nobody awaits\n", who.c_str());
+    }
+  } catch (...) {
+    // Without memory for the text, at least the fact.
+    std::fputs("rota: a task ended with an exception that nobody awaits\n", stderr);
+  }
+}
+
+void runtime_state::begin_run(run_record& record, activity& root) {
+  {
+    std::lock_guard guard{runs_mutex_};
+    runs_.push_back({&record, &root, false});
+  }
+  pool_.await_quiet(+1);
+}
+
+void runtime_state::end_run(run_record& record) noexcept {
+  pool_.await_quiet(-1);
+  std::lock_guard guard{runs_mutex_};
+  std::erase_if(runs_, [&](const running_call& c) { return c.record == &record; });
+}
+
+bool runtime_state::claim_job(job& j) { return static_cast<activity&>(j).claim(); }
+
+std::source_location runtime_state::where(const job& j) {
+  return fork_access::promise_of(j.frame).where();
+}
+
+void runtime_state::quiet(pool&, void* self) { static_cast<runtime_state*>(self)->find_deadlock(); }
+
+// Nothing can run. Threads in run() get a report, and their tasks are asked to stop; if that does
+// not bring them to an end either, the threads go on without them.
+void runtime_state::find_deadlock() {
+  std::vector<activity*> to_stop;
+  {
+    std::lock_guard guard{runs_mutex_};
+    std::string report;
+    for (running_call& call : runs_) {
+      if (call.record->ended.load(sync::memory_order_acquire))
+        continue;  // its thread is on its way
+      if (!call.root || call.reported) {
+        call.record->signal();
+        continue;
+      }
+      if (report.empty()) report = deadlock_report();
+      call.record->deadlock_report = report;
+      call.reported = true;
+      to_stop.push_back(call.root);
+    }
+  }
+  for (activity* a : to_stop) request_stop(*a);
+}
+
+void runtime_state::stop_all() noexcept {
+  // Tasks that are spawned meanwhile are stopped in a later round, or end by themselves: who stops
+  // spawns no more.
+  for_each_live([](activity& a) {
+    if (!(a.state_.load(sync::memory_order_relaxed) & activity::branch)) request_stop(a);
+  });
+}
+
+// The pool has stopped and tasks are left that could not be stopped: their frames are destroyed.
+void runtime_state::destroy_rest() noexcept {
+  std::unordered_set<void*> outermost;
+  for_each_live([&](activity& a) {
+    const std::uintptr_t follower = a.follower_.load(sync::memory_order_relaxed);
+    if (follower == activity::done) return;
+    // Who waits for it is destroyed too.
+    if (follower > activity::locked)
+      a.follower_.store(activity::nobody, sync::memory_order_relaxed);
+    if (a.frame) fork_access::collect_outermost(a.frame, outermost);
+  });
+  for (void* frame : outermost) std::coroutine_handle<>::from_address(frame).destroy();
+  for_each_live([&](activity& a) { drop_extras(a); });
+}
+
+void runtime_state::drop_extras(activity& a) noexcept {
+  if (a.state_.load(sync::memory_order_relaxed) & activity::branch) return;
+  extras* e = a.existing_extras();
+  if (!e) return;
+  // A dump may be reading the name.
+  std::lock_guard guard{names_mutex_};
+  a.side_.store(0, sync::memory_order_relaxed);
+  delete e;
+}
+
+void runtime_state::watch_steps() {
+  struct seen {
+    std::uint64_t points = ~std::uint64_t{0};
+    sync::time_point since{};
+    bool reported = false;
+  };
+  std::vector<seen> last(pool_.size());
+  const auto limit = options_.watchdog;
+  while (watchdog_off_.load(sync::memory_order_relaxed) == 0) {
+    const auto now = sync::now();
+    for (unsigned i = 0; i < pool_.size(); ++i) {
+      worker& w = pool_.at(i);
+      seen& s = last[i];
+      const auto* a = static_cast<const activity*>(w.running());
+      if (w.points() != s.points || !a) {
+        s = {w.points(), now, false};
+      } else if (!s.reported && now - s.since >= limit) {
+        s.reported = true;
+        const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - s.since);
+        const std::string text = describe(*a) + " (" + place_text(w.running_where()) +
+                                 ") has run for " + std::to_string(ms.count()) + " ms on worker " +
+                                 std::to_string(i) +
+                                 " without giving way: co_await rota::suspend() in long loops, or "
+                                 "run_blocking() for calls that block";
+        if (options_.on_long_step)
+          options_.on_long_step(text);
+        else
+          std::fprintf(stderr, "rota: %s\n", text.c_str());
+      }
+    }
+    sync::futex_wait(watchdog_off_, 0, now + limit / 4);
+  }
+}
+
+// --- core.h: the life of a task -----------------------------------------------------------------
+
+activity* spawn(std::coroutine_handle<> frame, promise_base& promise, runtime_state* in) {
+  worker* w = worker::here();
+  if (in && w && &w->home() != &in->workers()) w = nullptr;
+  ROTA_CHECK(w || in, "spawn() outside of a task: use runtime::spawn()");
+  runtime_state& home = in ? *in : *runtime_state::here();
+  activity* a = home.allocate(w);
+  promise.follow(promise_base::follower::activity, a);
+  a->frame = frame;
+  if (w) {
+    w->count_spawn();
+    w->push(a);
+  } else {
+    home.workers().post(a);
+  }
+  return a;
+}
+
+namespace {
+
+// The outermost frame of a task has ended.
+void finish_task(worker& w, activity& a, std::coroutine_handle<> frame, promise_base& promise) {
+  runtime_state& home = runtime_state::of(a);
+  w.count_finish();
+  // The strand that brought us here may be a branch; the task's own block stays for its handle.
+  if (auto* strand = static_cast<activity*>(w.current()); strand != &a) home.free(strand, &w);
+  w.set_current(nullptr);
+  std::uintptr_t before = a.follower_.load(sync::memory_order_relaxed);
+  do {
+    while (before == activity::locked) {  // somebody is just beginning to join us
+      sync::pause();
+      before = a.follower_.load(sync::memory_order_relaxed);
+    }
+    // release: publishes the result. acquire: shows the task that joins us.
+  } while (!a.follower_.compare_exchange_weak(before, activity::ending, sync::memory_order_acq_rel,
+                                              sync::memory_order_relaxed));
+  if (before == activity::detached) {
+    if (promise.error()) home.report_unobserved(promise.error(), a);
+    frame.destroy();
+    home.free(&a, &w);
+    return;
+  }
+  if (before != activity::nobody) {
+    auto& joiner = *reinterpret_cast<activity*>(before);
+    if (joiner.claim()) make_ready(joiner);
+  }
+  // release: who sees it may take the result and free us.
+  a.follower_.store(activity::done, sync::memory_order_release);
+}
+
+}  // namespace
+
+void finish(std::coroutine_handle<> frame, promise_base& promise) noexcept {
+  worker& w = *worker::here();
+  switch (promise.kind()) {
+    case promise_base::follower::frame:
+      w.hand_over(std::coroutine_handle<>::from_address(promise.who()));
+      return;
+    case promise_base::follower::fork:
+      fork_access::finish(w, *static_cast<fork_scope*>(promise.who()), frame, promise);
+      return;
+    case promise_base::follower::activity:
+      finish_task(w, *static_cast<activity*>(promise.who()), frame, promise);
+      return;
+  }
+}
+
+void release(activity& a, std::coroutine_handle<> frame) noexcept {
+  std::uintptr_t before = activity::nobody;
+  // acq_rel: the task's end sees that nobody will come, or we see its result.
+  if (a.follower_.compare_exchange_strong(before, activity::detached, sync::memory_order_acq_rel,
+                                          sync::memory_order_acquire))
+    return;
+  while (before == activity::ending) {
+    sync::pause();
+    before = a.follower_.load(sync::memory_order_acquire);
+  }
+  ROTA_CHECK(before == activity::done, "a join_handle is dropped while a task waits for it");
+  runtime_state& home = runtime_state::of(a);
+  worker* w = worker::here();
+  if (w && &w->home() != &home.workers()) w = nullptr;
+  auto& promise = std::coroutine_handle<promise_base>::from_address(frame.address()).promise();
+  if (promise.error()) home.report_unobserved(promise.error(), a);
+  frame.destroy();
+  home.free(&a, w);
+}
+
+}  // namespace rota::detail

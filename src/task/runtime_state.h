@@ -1,0 +1,129 @@
+// What a runtime is made of: the pool, the control blocks of its tasks, and who waits for it.
+#ifndef ROTA_TASK_RUNTIME_STATE_H
+#define ROTA_TASK_RUNTIME_STATE_H
+
+#include <rota/base/spin_lock.h>
+#include <rota/base/sync.h>
+#include <rota/pool/options.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "pool/pool.h"
+#include "task/activity.h"
+#include "task/blocking_pool.h"
+
+namespace rota::detail {
+
+// A thread that waits in run(): shared with the task that it waits for.
+struct run_record {
+  sync::atomic<std::uint32_t> ended{0};  // a futex
+  std::string deadlock_report;           // written before `ended` is set
+
+  void signal() noexcept;
+  void wait() noexcept;
+};
+
+class runtime_state {
+ public:
+  explicit runtime_state(options o);
+  ~runtime_state();
+
+  // The runtime of a task, of the worker on this thread (or null).
+  static runtime_state& of(const activity& a) noexcept;
+  static runtime_state* here() noexcept;
+
+  pool& workers() noexcept { return pool_; }
+  const options& settings() const noexcept { return options_; }
+  blocking_pool& blocking() noexcept { return blocking_; }
+
+  // A control block, live and with a number, for `w` (null: another thread).
+  activity* allocate(worker* w);
+  void free(activity* a, worker* w) noexcept;
+
+  // Calls f(activity&) for every control block that is live at that moment.
+  template <class F>
+  void for_each_live(F f) {
+    for (slab* s = slabs_.load(sync::memory_order_acquire); s; s = s->next)
+      for (activity& a : s->blocks)
+        if (a.state_.load(sync::memory_order_acquire) & activity::live) f(a);
+  }
+
+  void report_unobserved(std::exception_ptr error, const activity& a) noexcept;
+
+  // A thread begins or ends waiting for `root`; see `deadlock_reported`.
+  void begin_run(run_record& record, activity& root);
+  void end_run(run_record& record) noexcept;
+
+  // Texts for people; report.cpp.
+  std::string describe(const activity& a);
+  std::string dump();
+  std::string deadlock_report();
+
+ private:
+  static constexpr std::size_t slab_bytes = 64 * 1024;
+
+  // A run of control blocks, aligned so that a block finds its runtime.
+  struct alignas(64) slab {
+    runtime_state* home = nullptr;
+    slab* next = nullptr;
+    activity blocks[slab_bytes / sizeof(activity) - 1];
+  };
+  static_assert(sizeof(slab) == slab_bytes);
+
+  struct alignas(64) free_list {
+    activity* first = nullptr;
+    std::uint32_t count = 0;
+    std::uint32_t next_id = 0;
+    std::uint32_t last_id = 0;
+  };
+
+  static activity* next_free(const activity& a) noexcept {
+    return reinterpret_cast<activity*>(a.follower_.load(sync::memory_order_relaxed));
+  }
+  void refill(free_list& list);
+  void take_from_depot(free_list& list);
+  void add_slab();
+  static bool claim_job(job& j);
+  static std::source_location where(const job& j);
+  static void quiet(pool& p, void* self);
+  void drop_extras(activity& a) noexcept;
+  std::string name_of(const activity& a);
+  static std::string place_text(std::source_location where);
+  std::string line(activity& a);
+  void find_deadlock();
+  void stop_all() noexcept;
+  void destroy_rest() noexcept;
+  void watch_steps();
+
+  const options options_;
+  pool pool_;
+  blocking_pool blocking_;
+
+  std::vector<free_list> lists_;  // one a worker
+  sync::atomic<slab*> slabs_{nullptr};
+  spin_lock depot_lock_;
+  free_list depot_;              // guarded by depot_lock_; also serves other threads
+  std::uint32_t ids_given_ = 0;  // guarded by depot_lock_
+
+  sync::mutex names_mutex_;  // held while extras are deleted, or read by another thread
+
+  sync::mutex runs_mutex_;
+  struct running_call {
+    run_record* record;
+    activity* root;
+    bool reported;
+  };
+  std::vector<running_call> runs_;  // guarded by runs_mutex_
+
+  sync::atomic<std::uint32_t> watchdog_off_{0};  // a futex
+  sync::thread watchdog_;
+};
+
+}  // namespace rota::detail
+
+#endif
