@@ -143,6 +143,9 @@ void run_pingpong_across(trial& t) {
   channel back{1};
   rota::runtime here{rota::options{}.with_workers(1)};
   rota::runtime other{rota::options{}.with_workers(1)};
+  // Each is woken by the other, so neither is deadlocked while it waits.
+  const rota::outside wakes_here{here};
+  const rota::outside wakes_other{other};
   auto handle = other.spawn(pong(t.n(), there, back));
   here.run(ping_across(t, there, back));
 }

@@ -17,5 +17,6 @@
 #include <rota/task/spawn.h>
 #include <rota/task/task.h>
 #include <rota/task/when.h>
+#include <rota/time/sleep.h>
 
 #endif

@@ -157,7 +157,8 @@ void worker::look() {
   last_look_ = points_.load(sync::memory_order_relaxed);
   take_mail(mail_, since);
   take_mail(home_.injector_, since);
-  if (timer_driver* t = home_.timers()) t->fire(*this, index_, sync::now());
+  if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
+    t->fire(*this, index_, sync::now());
   // relaxed: stop() notifies too, and the flag is looked at before sleeping.
   stopping_ = home_.stopping_.load(sync::memory_order_relaxed);
 }
@@ -305,9 +306,15 @@ job* worker::scan() {
   if (!shared_) return nullptr;
   const unsigned n = home_.size();
   const auto first = static_cast<unsigned>(random_.below(n));
+  timer_driver* const timers = home_.timers();
+  const auto now = timers ? sync::now() : sync::time_point::min();
   for (unsigned i = 0; i < n; ++i) {
     worker& victim = home_.at((first + i) % n);
-    if (&victim != this && steal_from(victim)) return ring_.pop();
+    if (&victim == this) continue;
+    if (steal_from(victim)) return ring_.pop();
+    // Timers of a worker whose step runs long.
+    if (timers && timers->next(victim.index_) <= now && timers->fire(*this, victim.index_, now))
+      return ring_.pop();
   }
   return nullptr;
 }
@@ -448,7 +455,6 @@ job* worker::sleep_until_work() {
   }
   if (!lookout) return nullptr;
   ++naps_;
-  const auto now = sync::now();
   for (unsigned i = 0; i < home_.size(); ++i) {
     if (i == index_) continue;
     if (job* j = take_stuck(home_.at(i))) {
@@ -456,8 +462,6 @@ job* worker::sleep_until_work() {
       naps_ = 0;
       return j;
     }
-    // Timers of a worker whose step runs long.
-    if (t && t->next(i) <= now) t->fire(*this, i, now);
   }
   return nullptr;
 }
@@ -465,10 +469,9 @@ job* worker::sleep_until_work() {
 // We leave the search with something to do. Producers that saw us searching woke nobody, so we look
 // whether more is there than we take.
 void worker::found_work(bool searching) noexcept {
-  if (shared_ && searching && home_.idle_.end_search(index_)) {
-    sync::heavy_fence();
-    if (home_.idle_.any() && sees_work()) home_.wake_one(index_);
-  }
+  if (!searching || !home_.idle_.end_search(index_) || !shared_) return;
+  sync::heavy_fence();
+  if (home_.idle_.any() && sees_work()) home_.wake_one(index_);
 }
 
 void worker::add_to(stats& sum) const noexcept {
