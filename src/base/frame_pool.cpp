@@ -18,16 +18,13 @@ constexpr bool pooled = false;
 constexpr bool pooled = true;
 #endif
 
-constexpr std::size_t granule = 16;  // what operator new promises, and coroutine frames rely on
-constexpr std::size_t largest = 2048;
-constexpr std::size_t classes = largest / granule + 1;
+constexpr std::size_t granule = frame_granule;
+constexpr std::size_t classes = largest_pooled_frame / granule + 1;
 constexpr std::size_t chunk_size = 64 * 1024;
 
 struct block {
   block* next;
 };
-
-constexpr std::size_t class_of(std::size_t size) noexcept { return (size + granule - 1) / granule; }
 
 // A magazine holds up to two batches; a batch is what goes to or comes from the depot at once.
 constexpr std::int32_t batch_of(std::size_t c) noexcept {
@@ -36,12 +33,17 @@ constexpr std::int32_t batch_of(std::size_t c) noexcept {
 
 struct magazine {
   block* first = nullptr;
-  std::int32_t count = 0;  // a bound on growth rather than an inventory: a batch may be longer
+  // How many more blocks it takes before it gives a batch away. A bound on growth rather than an
+  // inventory: a batch from a thread that ended may be longer.
+  std::int32_t room = 0;
 };
 
 struct thread_cache {
   std::array<magazine, classes> magazines{};
 
+  thread_cache() noexcept {
+    for (std::size_t c = 1; c < classes; ++c) magazines[c].room = 2 * batch_of(c);
+  }
   ~thread_cache();
 };
 
@@ -78,20 +80,14 @@ thread_cache::~thread_cache() {
   sync::thread_slot<thread_cache>::set(nullptr);
 }
 
-thread_cache& make_cache() {
+void make_cache() {
   static thread_local thread_cache cache;
   sync::thread_slot<thread_cache>::set(&cache);
-  return cache;
-}
-
-thread_cache& my_cache() {
-  thread_cache* cache = sync::thread_slot<thread_cache>::get();
-  return cache ? *cache : make_cache();
 }
 
 // The magazine is empty: a batch from the depot, or a new chunk cut up. The chunk's blocks beyond
 // the first batch go to the depot in batches.
-void* refill(magazine& m, std::size_t c) {
+[[gnu::noinline]] void* refill(magazine& m, std::size_t c) {
   depot_class& d = depot()[c];
   batch* b = nullptr;
   {
@@ -102,7 +98,7 @@ void* refill(magazine& m, std::size_t c) {
   if (b) {
     auto* first = reinterpret_cast<block*>(b);
     m.first = first->next;
-    m.count = batch_of(c) - 1;
+    m.room = batch_of(c) + 1;
     return first;
   }
   const std::size_t size = c * granule;
@@ -121,47 +117,60 @@ void* refill(magazine& m, std::size_t c) {
     }
   }
   m.first = list;
-  m.count = in_list;
+  m.room = 2 * batch_of(c) - in_list;
   return memory;
 }
 
 // The magazine is full: half of it goes to the depot.
-void give_surplus(magazine& m, std::size_t c) noexcept {
+[[gnu::noinline]] void give_surplus(magazine& m, std::size_t c) noexcept {
   block* first = m.first;
   block* last = first;
   for (std::int32_t i = 1; i < batch_of(c) && last->next; ++i) last = last->next;
   m.first = last->next;
   last->next = nullptr;
-  m.count = batch_of(c);
+  m.room = batch_of(c);
   put_batch(c, first);
+}
+
+// The slow paths are functions of their own, and the last thing done, so that the fast ones need no
+// stack frame.
+[[gnu::noinline]] void* allocate_first(std::size_t c) {
+  if (!pooled) return ::operator new(c * granule);
+  make_cache();
+  return allocate_pooled(c);
+}
+
+[[gnu::noinline]] void free_first(void* frame, std::size_t c) noexcept {
+  if (!pooled) return ::operator delete(frame, c * granule);
+  make_cache();
+  free_pooled(frame, c);
 }
 
 }  // namespace
 
-[[gnu::noinline]] void* allocate_frame(std::size_t size) {
-  const std::size_t c = class_of(size);
-  if (!pooled || c >= classes) [[unlikely]]
-    return ::operator new(size);
-  magazine& m = my_cache().magazines[c];
-  if (block* b = m.first) [[likely]] {
-    m.first = b->next;
-    --m.count;
-    return b;
-  }
-  return refill(m, c);
+// Never inlined: the thread-local address must not get into a coroutine's body.
+[[gnu::noinline]] void* allocate_pooled(std::size_t c) {
+  thread_cache* cache = sync::thread_slot<thread_cache>::get();
+  if (!cache) [[unlikely]]
+    return allocate_first(c);
+  magazine& m = cache->magazines[c];
+  block* b = m.first;
+  if (!b) [[unlikely]]
+    return refill(m, c);
+  m.first = b->next;
+  ++m.room;
+  return b;
 }
 
-[[gnu::noinline]] void free_frame(void* frame, std::size_t size) noexcept {
-  const std::size_t c = class_of(size);
-  if (!pooled || c >= classes) [[unlikely]] {
-    ::operator delete(frame, size);
-    return;
-  }
-  magazine& m = my_cache().magazines[c];
+[[gnu::noinline]] void free_pooled(void* frame, std::size_t c) noexcept {
+  thread_cache* cache = sync::thread_slot<thread_cache>::get();
+  if (!cache) [[unlikely]]
+    return free_first(frame, c);
+  magazine& m = cache->magazines[c];
   auto* b = static_cast<block*>(frame);
   b->next = m.first;
   m.first = b;
-  if (++m.count >= 2 * batch_of(c)) [[unlikely]]
+  if (--m.room <= 0) [[unlikely]]
     give_surplus(m, c);
 }
 

@@ -50,9 +50,11 @@ constexpr unsigned nap_doublings = 6;
 
 worker::worker(pool& home, unsigned index)
     : home_(home),
+      idle_(home.idle_),
       index_(index),
       strict_(home.is_strict()),
       shared_(home.workers_.capacity() > 1),
+      plain_(!strict_ && !home.watched_),
       ring_(shared_),
       strict_queue_(strict_ ? std::make_unique<strict_queue>() : nullptr),
       random_(index * 7919u + 1),
@@ -60,15 +62,9 @@ worker::worker(pool& home, unsigned index)
 
 // --- queueing -----------------------------------------------------------------------------------
 
-void worker::push(job* j) {
-  if (strict_) [[unlikely]] {
-    strict_queue_->push(j);
-    return;
-  }
-  j->ready_at = static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed));
-  ring_.push(j);
-  if (shared_) offer_work();
-}
+void worker::push_strict(job* j) { strict_queue_->push(j); }
+
+void worker::wake_one() noexcept { home_.wake_one(index_); }
 
 void worker::ready(job* j) {
   if (strict_) [[unlikely]] {
@@ -90,7 +86,7 @@ void worker::ready(job* j) {
     // Either we see that there is no lookout, or the one that resigns sees us running.
     sync::light_fence();
     if (home_.lookout_.load(sync::memory_order_relaxed) == idle_set::nobody) [[unlikely]]
-      if (home_.idle_.any()) home_.wake_one(index_);
+      if (idle_.any()) home_.wake_one(index_);
   }
 }
 
@@ -104,14 +100,7 @@ void worker::forget(job* j) {
     strict_queue_->remove(j);
 }
 
-void worker::offer_work() noexcept {
-  // Either we see the sleeper or its look, behind a heavy fence, sees what we pushed.
-  sync::light_fence();
-  if (home_.idle_.worth_waking()) [[unlikely]]
-    home_.wake_one(index_);
-}
-
-job* worker::take_next() noexcept {
+inline job* worker::take_next() noexcept {
   if (!shared_) {
     job* j = next_.load(sync::memory_order_relaxed);
     next_.store(nullptr, sync::memory_order_relaxed);
@@ -123,38 +112,54 @@ job* worker::take_next() noexcept {
 
 // --- choosing -----------------------------------------------------------------------------------
 
-job* worker::pick() {
+[[gnu::always_inline]] inline job* worker::pick() {
   const std::uint64_t point = points_.load(sync::memory_order_relaxed) + 1;
-  points_.store(point, sync::memory_order_relaxed);
+  // release: the last step has ended; a watcher that reads this sees what it did.
+  points_.store(point, sync::memory_order_release);
   if (point - last_look_ >= look_every) [[unlikely]]
     look();
   if (strict_) [[unlikely]]
-    return strict_queue_->pop();
-  if (next_.load(sync::memory_order_relaxed) != nullptr) {
-    const std::uint64_t head = ring_.head();
-    if (head == ring_.tail()) {
-      if (job* j = take_next()) return j;  // nobody is bypassed
-    } else {
-      if (head >= mark_) {
-        mark_ = ring_.tail();
-        credit_ = bypass;
-      }
-      if (job* j = take_next()) {
-        if (credit_ > 0) {
-          --credit_;
-          return j;
-        }
-        ring_.push(j);
-      }
-    }
-  }
+    return pick_strict();
+  if (next_.load(sync::memory_order_relaxed) != nullptr)
+    if (job* j = bypass_queue()) return j;
   return ring_.pop();
 }
 
-void worker::look() {
+[[gnu::noinline]] job* worker::pick_strict() {
+  // Guards are looked at at every point, each at its place.
+  look_at_watchers();
+  return strict_queue_->pop();
+}
+
+// The next slot is filled: its job, if it may run ahead of the queue. Otherwise it lines up.
+inline job* worker::bypass_queue() {
+  const std::uint64_t head = ring_.head();
+  if (head == ring_.tail()) return take_next();  // nobody is bypassed
+  if (head >= mark_) {
+    mark_ = ring_.tail();
+    credit_ = bypass;
+  }
+  job* j = take_next();
+  if (!j) return nullptr;
+  if (credit_ > 0) {
+    --credit_;
+    return j;
+  }
+  ring_.push(j);
+  return nullptr;
+}
+
+void worker::look_at_watchers() {
+  // Either we see the watcher or it sees the step that we have ended.
+  sync::light_fence();
+  if (home_.has_watchers_.load(sync::memory_order_relaxed)) home_.release_watchers(*this);
+}
+
+[[gnu::noinline]] void worker::look() {
   // What is found now came after the last look.
   const std::uint64_t since = last_look_;
   last_look_ = points_.load(sync::memory_order_relaxed);
+  look_at_watchers();
   take_mail(mail_, since);
   take_mail(home_.injector_, since);
   if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
@@ -163,7 +168,7 @@ void worker::look() {
   stopping_ = home_.stopping_.load(sync::memory_order_relaxed);
 }
 
-bool worker::take_mail(inbox& from, std::uint64_t since) {
+[[gnu::noinline]] bool worker::take_mail(inbox& from, std::uint64_t since) {
   job* j = from.take_all();
   if (!j) return false;
   while (j) {
@@ -181,7 +186,7 @@ bool worker::take_mail(inbox& from, std::uint64_t since) {
   return true;
 }
 
-void worker::record_delay(const job* j) noexcept {
+inline void worker::record_delay(const job* j) noexcept {
   const auto delay =
       static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed)) - j->ready_at;
   bump(delays_[static_cast<unsigned>(std::bit_width(delay))]);
@@ -191,17 +196,13 @@ void worker::record_delay(const job* j) noexcept {
 
 // --- running ------------------------------------------------------------------------------------
 
-void worker::run(job* j) {
-  if (!strict_) record_delay(j);
-  current_ = j;
-  running_.store(j, sync::memory_order_relaxed);
-  if (home_.watched_) [[unlikely]]
-    where_.store(home_.hooks_.where(*j), sync::memory_order_relaxed);
-  looked_only_ = false;
-  transfers_ = 0;
-  slice_ = slice_size_ = longest_slice;
+[[gnu::always_inline]] inline void worker::run(job* j) {
+  if (plain_) [[likely]]
+    record_delay(j);
+  else
+    prepare_step(j);
+  set_current(j);
   ready_awaits_ = ready_awaits_per_step;
-  step_began_ = {};
   std::coroutine_handle<> frame = j->frame;
   for (;;) {
     hand_over_ = nullptr;
@@ -211,32 +212,33 @@ void worker::run(job* j) {
     if (--slice_ == 0 && give_up(frame)) [[unlikely]]
       break;
   }
-  current_ = nullptr;
-  running_.store(nullptr, sync::memory_order_relaxed);
   if (!forks_.empty()) [[unlikely]]
     settle_forks();
-  if (looked_only_) return;
-  // release: progress() of a watcher that reads this sees what the step did.
-  steps_.store(steps_.load(sync::memory_order_relaxed) + 1, sync::memory_order_release);
-  // Either we see the watcher or it sees our step.
-  sync::light_fence();
-  if (home_.has_watchers_.load(sync::memory_order_relaxed)) [[unlikely]]
-    home_.release_watchers(*this);
+}
+
+[[gnu::noinline]] void worker::prepare_step(job* j) {
+  if (!strict_) record_delay(j);
+  if (home_.watched_) where_.store(home_.hooks_.where(*j), sync::memory_order_relaxed);
 }
 
 // A slice of transfers is over: gives way if others wait and the step has had its share.
-bool worker::give_up(std::coroutine_handle<> frame) {
+[[gnu::noinline]] bool worker::give_up(std::coroutine_handle<> frame) {
   const auto now = sync::now();
-  transfers_ += slice_size_;
-  if (step_began_ == sync::time_point{}) {
-    step_began_ = slice_began_ = now;  // steps are timed from the end of their first slice
+  const std::uint64_t step = points();
+  if (step != long_step_) {
+    // The slice began in an earlier step: this one is timed from here.
+    long_step_ = step;
+    step_began_ = now;
+    transfers_ = 0;
+    slice_size_ = longest_slice;
   } else {
+    transfers_ += slice_size_;
     // Slow transfers make shorter slices, so that the clock is looked at often enough.
     const auto took = std::max<std::chrono::nanoseconds>(now - slice_began_, 1ns);
     const std::int64_t wanted = slice_size_ * std::chrono::nanoseconds(slice_target) / took;
     slice_size_ = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, longest_slice));
-    slice_began_ = now;
   }
+  slice_began_ = now;
   slice_ = slice_size_;
   if (strict_) return false;
   if (transfers_ < transfers_per_step && now - step_began_ < time_per_step) return false;
@@ -244,14 +246,15 @@ bool worker::give_up(std::coroutine_handle<> frame) {
   step_began_ = now;
   look();
   if (ring_.empty() && next_.load(sync::memory_order_relaxed) == nullptr) return false;
-  current_->frame = frame;
-  push(current_);
+  job* j = current();
+  j->frame = frame;
+  push(j);
   return true;
 }
 
 // The step is over and left continuations of forks behind. They are ready like anybody: if others
 // wait they line up, otherwise we go on with the youngest.
-void worker::settle_forks() {
+[[gnu::noinline]] void worker::settle_forks() {
   if (ring_.empty() && next_.load(sync::memory_order_relaxed) == nullptr) {
     if (void* fork = forks_.pop_any()) {
       bump(forks_taken_);
@@ -274,6 +277,8 @@ void worker::main() {
   while (!stopping_) {
     job* j = pick();
     if (!j) [[unlikely]] {
+      bump(idle_points_);
+      set_current(nullptr);
       j = search();
       if (!j) continue;
     }
@@ -283,8 +288,9 @@ void worker::main() {
 }
 
 bool worker::help() {
-  job* const outer = current_;
+  job* const outer = current();
   job* j = pick();
+  if (!j) bump(idle_points_);
   if (!j) j = scan();
   if (!j) {
     look();
@@ -292,8 +298,7 @@ bool worker::help() {
     return false;
   }
   run(j);
-  current_ = outer;
-  running_.store(outer, sync::memory_order_relaxed);
+  set_current(outer);
   return true;
 }
 
@@ -302,7 +307,10 @@ bool worker::help() {
 // Looks everywhere once: first what is ours, then what can be taken from others.
 job* worker::scan() {
   look();
-  if (job* j = strict_ ? strict_queue_->pop() : ring_.pop()) return j;
+  if (strict_) return strict_queue_->pop();
+  if (next_.load(sync::memory_order_relaxed) != nullptr)
+    if (job* j = take_next()) return j;
+  if (job* j = ring_.pop()) return j;
   if (!shared_) return nullptr;
   const unsigned n = home_.size();
   const auto first = static_cast<unsigned>(random_.below(n));
@@ -359,6 +367,7 @@ job* worker::take_stuck(worker& victim) noexcept {
 // another worker that finds everybody idle can rely on it.
 bool worker::sees_work() const noexcept {
   if (!mail_.empty() || !home_.injector_.empty() || !ring_.empty()) return true;
+  if (next_.load(sync::memory_order_relaxed) != nullptr) return true;
   if (strict_ && !strict_queue_->empty()) return true;
   if (home_.stopping_.load(sync::memory_order_relaxed)) return true;
   const auto now = sync::now();
@@ -372,16 +381,16 @@ bool worker::sees_work() const noexcept {
   return false;
 }
 
-job* worker::search() {
+[[gnu::noinline]] job* worker::search() {
   ring_.trim();
-  bool searching = shared_ && home_.idle_.begin_search(index_);
+  bool searching = shared_ && idle_.begin_search(index_);
   for (;;) {
     if (searching) {
       const auto until = sync::now() + search_time;
       do {
         if (job* j = scan()) return found_work(true), j;
         if (stopping_) {
-          home_.idle_.end_search(index_);
+          idle_.end_search(index_);
           return nullptr;
         }
         for (int i = 0; i < 32; ++i) sync::pause();
@@ -390,32 +399,32 @@ job* worker::search() {
       return found_work(false), j;
     }
     if (stopping_) {
-      if (searching) home_.idle_.end_search(index_);
+      if (searching) idle_.end_search(index_);
       return nullptr;
     }
 
     // Prepare, tell the others, look again, park.
-    notifier_.prepare_park([&] { home_.idle_.enter(index_, searching); });
+    notifier_.prepare_park([&] { idle_.enter(index_, searching); });
     searching = false;
     if (sees_work()) {
       // Whoever took us out of the set counts us as a searcher.
-      searching = !home_.idle_.leave(index_);
+      searching = !idle_.leave(index_);
       notifier_.cancel();
       continue;
     }
-    if (home_.idle_.all()) {
+    if (idle_.all()) {
       home_.check_quiet();
       if (sees_work()) {
-        searching = !home_.idle_.leave(index_);
+        searching = !idle_.leave(index_);
         notifier_.cancel();
         continue;
       }
     }
     if (job* j = sleep_until_work()) {
-      searching = !home_.idle_.leave(index_);
+      searching = !idle_.leave(index_);
       return found_work(searching), j;
     }
-    searching = !home_.idle_.leave(index_);
+    searching = !idle_.leave(index_);
   }
 }
 
@@ -426,7 +435,7 @@ job* worker::sleep_until_work() {
   timer_driver* t = home_.timers();
   if (t) deadline = t->next(index_);
   bool lookout = false;
-  if (shared_ && !home_.idle_.all()) {
+  if (shared_ && !idle_.all()) {
     unsigned none = idle_set::nobody;
     // relaxed: the role is a hint except when it is given up, see below.
     lookout = home_.lookout_.load(sync::memory_order_relaxed) == index_ ||
@@ -436,7 +445,7 @@ job* worker::sleep_until_work() {
     // there is no lookout, or we see that it runs.
     home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
     sync::heavy_fence();
-    if (!home_.idle_.all()) {
+    if (!idle_.all()) {
       notifier_.cancel();
       return nullptr;
     }
@@ -469,9 +478,9 @@ job* worker::sleep_until_work() {
 // We leave the search with something to do. Producers that saw us searching woke nobody, so we look
 // whether more is there than we take.
 void worker::found_work(bool searching) noexcept {
-  if (!searching || !home_.idle_.end_search(index_) || !shared_) return;
+  if (!searching || !idle_.end_search(index_) || !shared_) return;
   sync::heavy_fence();
-  if (home_.idle_.any() && sees_work()) home_.wake_one(index_);
+  if (idle_.any() && sees_work()) home_.wake_one(index_);
 }
 
 void worker::add_to(stats& sum) const noexcept {

@@ -31,6 +31,8 @@
 #include <source_location>
 #include <vector>
 
+#include "pool/idle_set.h"
+
 namespace rota::detail {
 
 class pool;
@@ -48,14 +50,20 @@ class alignas(64) worker {
   // --- for the job that runs: the end of its step ---
 
   // The job that runs, or null between steps.
-  job* current() const noexcept { return current_; }
-  void set_current(job* j) noexcept { current_ = j; }
+  job* current() const noexcept { return current_.load(sync::memory_order_relaxed); }
+  void set_current(job* j) noexcept { current_.store(j, sync::memory_order_relaxed); }
 
   // Goes on with `frame` in the same step once the running frame has returned.
   void hand_over(std::coroutine_handle<> frame) noexcept { hand_over_ = frame; }
 
   // Queues a job behind everything that is queued.
-  void push(job* j);
+  void push(job* j) {
+    if (strict_) [[unlikely]]
+      return push_strict(j);
+    j->ready_at = static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed));
+    ring_.push(j);
+    if (shared_) offer_work();
+  }
 
   // Queues a job that was just made ready; it may bypass the queue within the credit.
   void ready(job* j);
@@ -70,22 +78,31 @@ class alignas(64) worker {
   bool share_is_spent() noexcept { return --ready_awaits_ <= 0; }
 
   // The step that runs was only a look at a guard: it changed nothing.
-  void step_was_a_look() noexcept { looked_only_ = true; }
+  void step_was_a_look() noexcept { bump(idle_points_); }
 
   // --- fork-join ---
 
   fork_deque& forks() noexcept { return forks_; }
 
   // Wakes a sleeper if one is worth waking; called after publishing work.
-  void offer_work() noexcept;
+  void offer_work() noexcept {
+    // Either we see the sleeper or its look, behind a heavy fence, sees what we published.
+    sync::light_fence();
+    if (idle_.worth_waking()) [[unlikely]]
+      wake_one();
+  }
 
   // --- anyone's ---
 
   inbox& mail() noexcept { return mail_; }
   event_notifier& notifier() noexcept { return notifier_; }
-  std::uint64_t steps() const noexcept { return steps_.load(sync::memory_order_acquire); }
   std::uint64_t points() const noexcept { return points_.load(sync::memory_order_relaxed); }
-  const job* running() const noexcept { return running_.load(sync::memory_order_relaxed); }
+
+  // How many steps that may have changed something have ended. acquire: shows what they did.
+  std::uint64_t steps() const noexcept {
+    const std::uint64_t idle = idle_points_.load(sync::memory_order_acquire);
+    return points_.load(sync::memory_order_acquire) - idle;
+  }
   std::source_location running_where() const noexcept {
     return where_.load(sync::memory_order_relaxed);
   }
@@ -109,9 +126,15 @@ class alignas(64) worker {
     c.store(c.load(sync::memory_order_relaxed) + by, sync::memory_order_relaxed);
   }
 
+  void push_strict(job* j);
+  void wake_one() noexcept;
   job* pick();
+  job* pick_strict();
+  void look_at_watchers();
+  job* bypass_queue();
   job* take_next() noexcept;
   void run(job* j);
+  void prepare_step(job* j);
   bool give_up(std::coroutine_handle<> frame);
   void settle_forks();
   void look();
@@ -127,18 +150,21 @@ class alignas(64) worker {
   void record_delay(const job* j) noexcept;
 
   pool& home_;
+  idle_set& idle_;
   const unsigned index_;
   const bool strict_;
   const bool shared_;
+  const bool plain_;  // neither strict nor watched: the common case
 
-  job* current_ = nullptr;
   std::coroutine_handle<> hand_over_{};
-  int transfers_ = 0;
-  int slice_ = 0;
-  int slice_size_ = 0;
-  int ready_awaits_ = 0;
-  bool looked_only_ = false;
+  int slice_ = 1;         // transfers until give_up() looks
+  int ready_awaits_ = 0;  // left in this step
   bool stopping_ = false;
+
+  // What give_up() knows of the step that it saw last.
+  int slice_size_ = 1;
+  int transfers_ = 0;
+  std::uint64_t long_step_ = 0;
   sync::time_point slice_began_{};
   sync::time_point step_began_{};
 
@@ -158,10 +184,10 @@ class alignas(64) worker {
 
   // Written here, read by anyone.
   sync::atomic<job*> next_{nullptr};  // also taken by a lookout when a step runs long
-  sync::atomic<const job*> running_{nullptr};
+  sync::atomic<job*> current_{nullptr};
   sync::atomic<std::source_location> where_{};  // with a watchdog: where the step began
   counter points_{0};
-  counter steps_{0};  // steps that may have changed something
+  counter idle_points_{0};  // of these: found nothing, or only looked at a guard
   counter spawned_{0}, finished_{0}, steals_{0}, stolen_{0}, forks_taken_{0};
   counter parks_{0}, max_delay_{0};
   std::array<counter, 33> delays_{};

@@ -18,7 +18,7 @@ bool activity::begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kin
                           void* awaiter) noexcept {
   frame = leaf;
   const bool can_be_cancelled = shields_ == 0;
-  if (can_be_cancelled && stop_requested()) [[unlikely]]
+  if (can_be_cancelled && may_be_stopped() && stop_requested()) [[unlikely]]
     return false;
   waits_.store((static_cast<std::uint64_t>(kind) << 56) | reinterpret_cast<std::uintptr_t>(awaiter),
                sync::memory_order_relaxed);
@@ -127,12 +127,12 @@ activity& running(worker& w) noexcept { return *static_cast<activity*>(w.current
 
 }  // namespace
 
-void call(std::coroutine_handle<> callee) noexcept { running_worker().hand_over(callee); }
+void transfer(std::coroutine_handle<> frame) noexcept { running_worker().hand_over(frame); }
 
 bool give_way(std::coroutine_handle<> leaf, bool& stopped) noexcept {
   worker& w = running_worker();
   activity& a = running(w);
-  if (a.stop_requested() && a.shields_ == 0) [[unlikely]] {
+  if (a.may_be_stopped() && a.stop_requested() && a.shields_ == 0) [[unlikely]] {
     stopped = true;
     return false;
   }

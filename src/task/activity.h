@@ -65,6 +65,10 @@ class activity : public job {
   }
 
   // --- stopping ---
+  // Quick: false means that nobody asked the task to stop.
+  bool may_be_stopped() const noexcept {
+    return (state_.load(sync::memory_order_relaxed) & (stop | branch)) != 0;
+  }
   bool stop_requested() const noexcept {
     return (root_of(*this).state_.load(sync::memory_order_relaxed) & stop) != 0;
   }

@@ -12,6 +12,7 @@
 #include <rota/base/assert.h>
 
 #include <exception>
+#include <memory>
 
 #include "pool/pool.h"
 #include "pool/worker.h"
@@ -37,13 +38,20 @@ void end_strand(worker& w, activity& strand) noexcept {
   w.set_current(nullptr);
 }
 
+void keep_first(sync::atomic<std::exception_ptr*>& place,
+                const std::exception_ptr& error) noexcept {
+  auto fresh = std::make_unique<std::exception_ptr>(error);
+  std::exception_ptr* none = nullptr;
+  // relaxed: published to the join by the child's end.
+  if (place.compare_exchange_strong(none, fresh.get(), sync::memory_order_relaxed)) fresh.release();
+}
+
 }  // namespace
 
 void fork_scope::start(std::coroutine_handle<> parent, std::coroutine_handle<> child) noexcept {
   worker& w = *worker::here();
   parent_ = parent;
   root_ = &activity::root_of(static_cast<activity&>(*w.current()));
-  open_ = true;
   w.hand_over(child);
   w.forks().push(this);
   w.offer_work();
@@ -71,6 +79,12 @@ void fork_scope::left_open() noexcept {
   // first.
   // acquire: shows what the children wrote.
   while (balance_.load(sync::memory_order_acquire) + taken_ != 0) w->help();
+  delete error_.load(sync::memory_order_relaxed);
+}
+
+void fork_scope::rethrow() {
+  const std::unique_ptr<std::exception_ptr> error{error_.exchange(nullptr)};
+  std::rethrow_exception(*error);
 }
 
 detail::job* fork_access::adopt(worker& w, void* item) {
@@ -86,15 +100,11 @@ detail::job* fork_access::adopt(worker& w, void* item) {
   return strand;
 }
 
-void fork_access::finish(worker& w, fork_scope& scope, std::coroutine_handle<> child,
-                         promise_base& promise) noexcept {
-  if (promise.error()) [[unlikely]] {
-    detail::spin_guard guard{scope.lock_};
-    if (!scope.failed_) {
-      scope.failed_ = true;
-      scope.error_ = promise.error();
-    }
-  }
+void fork_access::finish(std::coroutine_handle<> child, promise_base& promise) noexcept {
+  worker& w = *worker::here();
+  auto& scope = *static_cast<fork_scope*>(promise.who());
+  if (promise.error()) [[unlikely]]
+    keep_first(scope.error_, promise.error());
   child.destroy();
   if (w.forks().pop(&scope)) [[likely]] {
     w.hand_over(scope.parent_);
@@ -106,6 +116,10 @@ void fork_access::finish(worker& w, fork_scope& scope, std::coroutine_handle<> c
     return;
   }
   end_strand(w, static_cast<activity&>(*w.current()));
+}
+
+void detail::finish_fork(std::coroutine_handle<> frame, promise_base& promise) noexcept {
+  fork_access::finish(frame, promise);
 }
 
 void fork_access::collect_outermost(std::coroutine_handle<> leaf,

@@ -18,8 +18,7 @@ struct fork_access {
   static detail::job* adopt(detail::worker& w, void* scope);
 
   // A forked child has ended.
-  static void finish(detail::worker& w, fork_scope& scope, std::coroutine_handle<> child,
-                     detail::promise_base& promise) noexcept;
+  static void finish(std::coroutine_handle<> child, detail::promise_base& promise) noexcept;
 
   // Adds the outermost frames that own the chain from `leaf`: the task's, and on the way there
   // those of forked children.

@@ -296,7 +296,7 @@ void runtime_state::watch_steps() {
     for (unsigned i = 0; i < pool_.size(); ++i) {
       worker& w = pool_.at(i);
       seen& s = last[i];
-      const auto* a = static_cast<const activity*>(w.running());
+      const auto* a = static_cast<const activity*>(w.current());
       if (w.points() != s.points || !a) {
         s = {w.points(), now, false};
       } else if (!s.reported && now - s.since >= limit) {
@@ -370,19 +370,8 @@ void finish_task(worker& w, activity& a, std::coroutine_handle<> frame, promise_
 
 }  // namespace
 
-void finish(std::coroutine_handle<> frame, promise_base& promise) noexcept {
-  worker& w = *worker::here();
-  switch (promise.kind()) {
-    case promise_base::follower::frame:
-      w.hand_over(std::coroutine_handle<>::from_address(promise.who()));
-      return;
-    case promise_base::follower::fork:
-      fork_access::finish(w, *static_cast<fork_scope*>(promise.who()), frame, promise);
-      return;
-    case promise_base::follower::activity:
-      finish_task(w, *static_cast<activity*>(promise.who()), frame, promise);
-      return;
-  }
+void finish_task(std::coroutine_handle<> frame, promise_base& promise) noexcept {
+  finish_task(*worker::here(), *static_cast<activity*>(promise.who()), frame, promise);
 }
 
 void release(activity& a, std::coroutine_handle<> frame) noexcept {

@@ -11,11 +11,26 @@
 #define ROTA_BASE_FRAME_POOL_H
 
 #include <cstddef>
+#include <new>
 
 namespace rota::detail {
 
-[[nodiscard]] void* allocate_frame(std::size_t size);
-void free_frame(void* frame, std::size_t size) noexcept;
+inline constexpr std::size_t frame_granule = 16;  // what coroutine frames rely on
+inline constexpr std::size_t largest_pooled_frame = 2048;
+
+// Frames of `granules` times 16 bytes.
+[[nodiscard]] void* allocate_pooled(std::size_t granules);
+void free_pooled(void* frame, std::size_t granules) noexcept;
+
+[[nodiscard]] inline void* allocate_frame(std::size_t size) {
+  if (size > largest_pooled_frame) return ::operator new(size);
+  return allocate_pooled((size + frame_granule - 1) / frame_granule);
+}
+
+inline void free_frame(void* frame, std::size_t size) noexcept {
+  if (size > largest_pooled_frame) return ::operator delete(frame, size);
+  free_pooled(frame, (size + frame_granule - 1) / frame_granule);
+}
 
 }  // namespace rota::detail
 

@@ -85,11 +85,12 @@ class promise_base {
 
 // --- control flow ---
 
-// The running frame calls `callee`: it runs next, in the same step.
-void call(std::coroutine_handle<> callee) noexcept;
+// `frame` runs next, in the same step: a call or a return.
+void transfer(std::coroutine_handle<> frame) noexcept;
 
-// The frame has ended and is suspended for the last time.
-void finish(std::coroutine_handle<> frame, promise_base& promise) noexcept;
+// A forked frame, or the outermost frame of a task, has ended and is suspended for the last time.
+void finish_fork(std::coroutine_handle<> frame, promise_base& promise) noexcept;
+void finish_task(std::coroutine_handle<> frame, promise_base& promise) noexcept;
 
 // The running task gives way: true. False with `stopped` set if it was asked to stop.
 bool give_way(std::coroutine_handle<> leaf, bool& stopped) noexcept;

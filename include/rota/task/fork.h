@@ -21,7 +21,6 @@
 #ifndef ROTA_TASK_FORK_H
 #define ROTA_TASK_FORK_H
 
-#include <rota/base/spin_lock.h>
 #include <rota/base/sync.h>
 #include <rota/task/core.h>
 #include <rota/task/task.h>
@@ -29,17 +28,16 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
-#include <utility>
 
 namespace rota {
 
 class [[nodiscard("fork in it and join it")]] fork_scope {
  public:
-  fork_scope() noexcept = default;
+  fork_scope() noexcept {}
   fork_scope(const fork_scope&) = delete;
   fork_scope& operator=(const fork_scope&) = delete;
   ~fork_scope() {
-    if (open_) [[unlikely]]
+    if (root_) [[unlikely]]
       left_open();
   }
 
@@ -96,28 +94,29 @@ class [[nodiscard("fork in it and join it")]] fork_scope {
   bool wait(std::coroutine_handle<> parent) noexcept;
   void left_open() noexcept;
   void close() {
-    open_ = false;
+    root_ = nullptr;
     taken_ = 0;
-    if (failed_) [[unlikely]] {
-      failed_ = false;
-      std::rethrow_exception(std::exchange(error_, nullptr));
-    }
+    // relaxed: the join has acquired.
+    if (error_.load(sync::memory_order_relaxed)) [[unlikely]]
+      rethrow();
   }
+  [[noreturn]] void rethrow();
 
   // Where the parent goes on. Written by the parent before it can be taken.
-  std::coroutine_handle<> parent_{};
+  std::coroutine_handle<> parent_;
+
+  // The task's activity; null while nothing is forked.
   detail::activity* root_ = nullptr;
 
   // How often the parent went on before its child had ended. Whoever runs the parent owns it.
   std::int32_t taken_ = 0;
-  bool open_ = false;
-  bool failed_ = false;  // guarded by lock_ until the join
 
   // Minus the children that ended after the parent went on without them; join() adds taken_, so the
   // child that brings it to zero is the last, and goes on with the parent.
   sync::atomic<std::int32_t> balance_{0};
-  detail::spin_lock lock_;
-  std::exception_ptr error_;  // the first; guarded by lock_ until the join
+
+  // The first exception of a child.
+  sync::atomic<std::exception_ptr*> error_{nullptr};
 };
 
 }  // namespace rota

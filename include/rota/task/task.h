@@ -36,7 +36,12 @@ struct final_awaiter {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
-    finish(frame, frame.promise());
+    promise_base& promise = frame.promise();
+    // Two tests rather than a switch: that becomes an indirect jump.
+    if (promise.kind() == promise_base::follower::frame)
+      return transfer(std::coroutine_handle<>::from_address(promise.who()));
+    if (promise.kind() == promise_base::follower::fork) return finish_fork(frame, promise);
+    finish_task(frame, promise);
   }
   void await_resume() const noexcept {}
 };
@@ -131,7 +136,7 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> caller) const noexcept {
       callee_.promise().follow(detail::promise_base::follower::frame, caller.address());
-      detail::call(callee_);
+      detail::transfer(callee_);
     }
     T await_resume() const { return callee_.promise().take(); }
 
