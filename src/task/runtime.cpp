@@ -28,7 +28,7 @@ runtime::~runtime() = default;
 
 void runtime::wait_for(join_handle<void> root, detail::run_record& record) {
   ROTA_CHECK(!worker::here(), "run() inside a task blocks a worker: co_await or spawn() instead");
-  state_->begin_run(record, *root.get());
+  state_->begin_run(record, true);
   record.wait();
   state_->end_run(record);
   root.detach();

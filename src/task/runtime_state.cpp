@@ -42,15 +42,12 @@ runtime_state::runtime_state(options o)
 }
 
 runtime_state::~runtime_state() {
-  // Waits until no task is left or nothing can run any more.
-  run_record standstill;
-  {
-    std::lock_guard guard{runs_mutex_};
-    runs_.push_back({&standstill, nullptr, false});
+  // After a deadlock tasks wait for each other in knots that unwinding would not undo: they are
+  // destroyed where they are.
+  if (!deadlocked_.load(sync::memory_order_relaxed)) {
+    if (options_.at_exit == at_exit::cancel) stop_all();
+    wait_for_standstill();
   }
-  if (options_.at_exit == at_exit::cancel) stop_all();
-  pool_.await_quiet(+1);
-  standstill.wait();
   pool_.stop();
   if (watchdog_.joinable()) {
     watchdog_off_.store(1, sync::memory_order_relaxed);
@@ -205,10 +202,10 @@ void runtime_state::report_unobserved(std::exception_ptr error, const activity& 
   }
 }
 
-void runtime_state::begin_run(run_record& record, activity& root) {
+void runtime_state::begin_run(run_record& record, bool waits_for_task) {
   {
     std::lock_guard guard{runs_mutex_};
-    runs_.push_back({&record, &root, false});
+    runs_.push_back({&record, waits_for_task});
   }
   pool_.await_quiet(+1);
 }
@@ -227,27 +224,27 @@ std::source_location runtime_state::where(const job& j) {
 
 void runtime_state::quiet(pool&, void* self) { static_cast<runtime_state*>(self)->find_deadlock(); }
 
-// Nothing can run. Threads in run() get a report, and their tasks are asked to stop; if that does
-// not bring them to an end either, the threads go on without them.
+// Nothing can run. Threads that wait for a task in run() get a report and go on; the tasks stay
+// where they are. Who waits for the standstill itself has it.
 void runtime_state::find_deadlock() {
-  std::vector<activity*> to_stop;
-  {
-    std::lock_guard guard{runs_mutex_};
-    std::string report;
-    for (running_call& call : runs_) {
-      if (call.record->ended.load(sync::memory_order_acquire))
-        continue;  // its thread is on its way
-      if (!call.root || call.reported) {
-        call.record->signal();
-        continue;
-      }
+  std::lock_guard guard{runs_mutex_};
+  std::string report;
+  for (running_call& call : runs_) {
+    if (call.record->ended.load(sync::memory_order_acquire)) continue;  // its thread is on its way
+    if (call.waits_for_task) {
       if (report.empty()) report = deadlock_report();
       call.record->deadlock_report = report;
-      call.reported = true;
-      to_stop.push_back(call.root);
+      deadlocked_.store(true, sync::memory_order_relaxed);
     }
+    call.record->signal();
   }
-  for (activity* a : to_stop) request_stop(*a);
+}
+
+void runtime_state::wait_for_standstill() {
+  run_record standstill;
+  begin_run(standstill, false);
+  standstill.wait();
+  end_run(standstill);
 }
 
 void runtime_state::stop_all() noexcept {

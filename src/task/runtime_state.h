@@ -55,8 +55,9 @@ class runtime_state {
 
   void report_unobserved(std::exception_ptr error, const activity& a) noexcept;
 
-  // A thread begins or ends waiting for `root`; see `deadlock_reported`.
-  void begin_run(run_record& record, activity& root);
+  // A thread begins or ends waiting: for a task, which may turn out to be in a deadlock, or until
+  // nothing can run any more.
+  void begin_run(run_record& record, bool waits_for_task);
   void end_run(run_record& record) noexcept;
 
   // Texts for people; report.cpp.
@@ -96,6 +97,7 @@ class runtime_state {
   static std::string place_text(std::source_location where);
   std::string line(activity& a);
   void find_deadlock();
+  void wait_for_standstill();
   void stop_all() noexcept;
   void destroy_rest() noexcept;
   void watch_steps();
@@ -115,10 +117,10 @@ class runtime_state {
   sync::mutex runs_mutex_;
   struct running_call {
     run_record* record;
-    activity* root;
-    bool reported;
+    bool waits_for_task;
   };
   std::vector<running_call> runs_;  // guarded by runs_mutex_
+  sync::atomic<bool> deadlocked_{false};
 
   sync::atomic<std::uint32_t> watchdog_off_{0};  // a futex
   sync::thread watchdog_;

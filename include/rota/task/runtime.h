@@ -73,7 +73,8 @@ class runtime {
   ~runtime();
 
   // Runs a task to its end and gives its result or throws its exception. Throws rota::deadlock if
-  // it can never end. Blocks the calling thread, which is not a worker.
+  // it can never end; the tasks concerned then stay as they are until the runtime ends, which
+  // destroys them. Blocks the calling thread, which is not a worker.
   template <class T>
   T run(task<T> program) {
     auto out = std::make_shared<detail::outcome<T>>();
