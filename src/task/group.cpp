@@ -15,20 +15,16 @@ void task_group::spawn(task<void> child) {
   auto owned = std::make_unique<member>();
   member* m = owned.get();
   task<void> wrapped = run_child(*this, std::move(child), std::move(owned));
-  bool stop = false;
-  {
-    // Under the lock, so that the child cannot end before it is listed.
-    spin_guard guard{lock_};
-    auto handle = rota::spawn(std::move(wrapped));
-    m->who = handle.get();
-    m->next = first_;
-    if (first_) first_->prev = m;
-    first_ = m;
-    ++running_;
-    joined_ = false;
-    stop = stopping_;
-  }
-  if (stop) request_stop();
+  // Under the lock, so that the child cannot end before it is listed.
+  spin_guard guard{lock_};
+  auto handle = rota::spawn(std::move(wrapped));
+  m->who = handle.get();
+  m->next = first_;
+  if (first_) first_->prev = m;
+  first_ = m;
+  ++running_;
+  joined_ = false;
+  if (stopping_) stop(*m);
 }
 
 task<void> task_group::run_child(task_group& group, task<void> child,
@@ -44,21 +40,21 @@ task<void> task_group::run_child(task_group& group, task<void> child,
   group.ended(*self, std::move(error));
 }
 
+// With the lock held, but not during the request: callbacks of the stop token run in it. The member
+// is held meanwhile.
+void task_group::stop(member& m) noexcept {
+  ++m.held;
+  lock_.unlock();
+  detail::request_stop(*m.who);
+  lock_.lock();
+  --m.held;
+}
+
 void task_group::request_stop() noexcept {
   spin_guard guard{lock_};
+  if (stopping_) return;
   stopping_ = true;
-  // Callbacks of the stop token run here, so not under the lock: the member is held meanwhile.
-  for (;;) {
-    member* m = first_;
-    while (m && m->told) m = m->next;
-    if (!m) return;
-    m->told = true;
-    ++m->held;
-    lock_.unlock();
-    detail::request_stop(*m->who);
-    lock_.lock();
-    --m->held;
-  }
+  for (member* m = first_; m; m = m->next) stop(*m);
 }
 
 void task_group::ended(member& self, std::exception_ptr error) noexcept {

@@ -63,8 +63,7 @@ class task_group {
     detail::activity* who = nullptr;
     member* next = nullptr;
     member* prev = nullptr;
-    bool told = false;  // asked to stop
-    int held = 0;       // somebody is asking it just now: it must not go
+    int held = 0;  // somebody is asking it to stop just now: it must not go
   };
 
   template <class T>
@@ -87,6 +86,7 @@ class task_group {
     bool served_ = false;
   };
 
+  void stop(member& m) noexcept;
   void ended(member& self, std::exception_ptr error) noexcept;
   void left_open() noexcept;
 
