@@ -14,10 +14,9 @@
 
 namespace rota::detail {
 
-bool activity::begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kind,
-                          void* awaiter) noexcept {
+bool activity::begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kind, void* awaiter,
+                          bool can_be_cancelled) noexcept {
   frame = leaf;
-  const bool can_be_cancelled = shields_ == 0;
   if (can_be_cancelled && may_be_stopped() && stop_requested()) [[unlikely]]
     return false;
   waits_.store((static_cast<std::uint64_t>(kind) << 56) | reinterpret_cast<std::uintptr_t>(awaiter),
@@ -132,7 +131,7 @@ void transfer(std::coroutine_handle<> frame) noexcept { running_worker().hand_ov
 bool give_way(std::coroutine_handle<> leaf, bool& stopped) noexcept {
   worker& w = running_worker();
   activity& a = running(w);
-  if (a.may_be_stopped() && a.stop_requested() && a.shields_ == 0) [[unlikely]] {
+  if (a.may_be_stopped() && a.stop_requested() && !a.is_shielded()) [[unlikely]] {
     stopped = true;
     return false;
   }
@@ -152,7 +151,8 @@ bool go_on(std::coroutine_handle<> leaf) noexcept {
 
 bool begin_wait(std::coroutine_handle<> leaf, wait_kind kind, void* awaiter) noexcept {
   worker& w = running_worker();
-  return running(w).begin_wait(w, leaf, kind, awaiter);
+  activity& a = running(w);
+  return a.begin_wait(w, leaf, kind, awaiter, !a.is_shielded());
 }
 
 bool begin_wait(wait_list& list, std::coroutine_handle<> leaf, wait_kind kind,
@@ -160,7 +160,7 @@ bool begin_wait(wait_list& list, std::coroutine_handle<> leaf, wait_kind kind,
   worker& w = running_worker();
   activity& a = running(w);
   activity::append(list, a);
-  if (a.begin_wait(w, leaf, kind, awaiter)) return true;
+  if (a.begin_wait(w, leaf, kind, awaiter, !a.is_shielded())) return true;
   activity::remove(list, a);
   return false;
 }
@@ -179,13 +179,16 @@ activity* current_activity() noexcept { return &running(running_worker()); }
 
 bool stop_requested() noexcept {
   const activity& a = running(running_worker());
-  return a.shields_ == 0 && a.stop_requested();
+  return a.may_be_stopped() && a.stop_requested() && !a.is_shielded();
 }
 
 void set_shield(bool on) noexcept {
-  activity& a = running(running_worker());
-  ROTA_ASSERT(on || a.shields_ > 0, "a shield ends that did not begin in this strand");
-  on ? ++a.shields_ : --a.shields_;
+  // relaxed: a strand that begins to wait at the same time has no say in the order.
+  auto& shields = activity::root_of(running(running_worker())).shields_;
+  if (on)
+    shields.fetch_add(1, sync::memory_order_relaxed);
+  else
+    shields.fetch_sub(1, sync::memory_order_relaxed);
 }
 
 bool is_done(const activity& a) noexcept {
@@ -224,7 +227,7 @@ bool join_awaiter_base::wait(std::coroutine_handle<> leaf) noexcept {
                "two tasks wait for the end of one task");
     return go_on(leaf);
   }
-  if (!me.begin_wait(w, leaf, wait_kind::join, target)) {
+  if (!me.begin_wait(w, leaf, wait_kind::join, target, !me.is_shielded())) {
     t.follower_.store(activity::nobody, sync::memory_order_release);
     stopped = true;
     return false;

@@ -47,7 +47,8 @@ class activity : public job {
   enum : std::uintptr_t { nobody = 0, done = 1, detached = 2, ending = 3, locked = 4 };
 
   // --- waiting; see core.h ---
-  bool begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kind, void* awaiter) noexcept;
+  bool begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kind, void* awaiter,
+                  bool can_be_cancelled) noexcept;
   bool claim() noexcept;
   static void append(wait_list& list, activity& a) noexcept;
   static void remove(wait_list& list, activity& a) noexcept;
@@ -65,6 +66,11 @@ class activity : public job {
   }
 
   // --- stopping ---
+  // Whether the task's waits are to be left alone.
+  bool is_shielded() const noexcept {
+    return root_of(*this).shields_.load(sync::memory_order_relaxed) != 0;
+  }
+
   // Quick: false means that nobody asked the task to stop.
   bool may_be_stopped() const noexcept {
     return (state_.load(sync::memory_order_relaxed) & (stop | branch)) != 0;
@@ -97,8 +103,8 @@ class activity : public job {
   sync::atomic<std::uintptr_t> side_{0};
 
   sync::atomic<std::uint32_t> id_{0};
-  bool linked_ = false;  // in a wait list; guarded by its owner's lock
-  std::uint8_t shields_ = 0;
+  bool linked_ = false;                    // in a wait list; guarded by its owner's lock
+  sync::atomic<std::uint8_t> shields_{0};  // of a task: how many are up; of a branch: unused
 
  private:
   static constexpr std::uint64_t low_56 = (std::uint64_t{1} << 56) - 1;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <system_error>
 
 #include "pool/worker.h"
 #include "task/runtime_state.h"
@@ -30,7 +31,13 @@ void blocking_pool::submit(blocking_call& call) {
       join_gone(gone);
       if (helpers_.size() < limit_) {
         helper& fresh = helpers_.emplace_back();
-        fresh.thread = sync::thread([this, &fresh] { main(fresh); });
+        try {
+          fresh.thread = sync::thread([this, &fresh] { main(fresh); });
+        } catch (const std::system_error&) {
+          // No more threads to be had: those that there are will come to it.
+          helpers_.pop_back();
+          if (helpers_.empty()) throw;
+        }
       }
     }
   }
@@ -100,9 +107,7 @@ bool submit(blocking_call& call, std::coroutine_handle<> leaf) noexcept {
   runtime_state& home = runtime_state::of(a);
   call.who = &a;
   home.workers().expect_outside(+1);
-  ++a.shields_;  // not cancellable
-  a.begin_wait(w, leaf, wait_kind::blocking, &call);
-  --a.shields_;
+  a.begin_wait(w, leaf, wait_kind::blocking, &call, /*can_be_cancelled=*/false);
   home.blocking().submit(call);
   return true;
 }

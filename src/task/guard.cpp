@@ -20,7 +20,8 @@ bool look_again::await_suspend(std::coroutine_handle<> leaf) noexcept {
     // Others have run meanwhile: next look in the next round.
     return give_way(leaf, stopped_);
   }
-  if (p.watch(w, &a, seen_, [&] { return a.begin_wait(w, leaf, wait_kind::guard, this); }))
+  if (p.watch(w, &a, seen_,
+              [&] { return a.begin_wait(w, leaf, wait_kind::guard, this, !a.is_shielded()); }))
     return true;
   stopped_ = true;
   return false;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "task/fork_access.h"
@@ -62,6 +63,15 @@ std::string runtime_state::place_text(std::source_location where) {
   return out.str();
 }
 
+// Frames of the library itself say nothing to its users.
+bool runtime_state::is_internal(std::source_location where) {
+  const std::string_view function = where.function_name();
+  for (const char* ours : {"rota::detail::", "rota::task_group::", "rota::when_", "rota::guard",
+                           "rota::with_timeout", "rota::cell<"})
+    if (function.find(ours) != std::string_view::npos) return true;
+  return false;
+}
+
 std::string runtime_state::name_of(const activity& a) {
   std::lock_guard guard{names_mutex_};
   const activity& root = activity::root_of(a);
@@ -96,7 +106,7 @@ std::string runtime_state::line(activity& a) {
     text += " that task " + std::to_string(holder) + " holds";
   for (std::coroutine_handle<> frame = a.frame; frame;) {
     const promise_base& p = fork_access::promise_of(frame);
-    text += "\n      at " + place_text(p.where());
+    if (!is_internal(p.where())) text += "\n      at " + place_text(p.where());
     if (p.kind() == promise_base::follower::frame)
       frame = std::coroutine_handle<>::from_address(p.who());
     else

@@ -83,8 +83,7 @@ activity* runtime_state::allocate(worker* w) {
     depot_.first = next_free(*a);
     --depot_.count;
     a->id_.store(++ids_given_, sync::memory_order_relaxed);
-    a->follower_.store(activity::nobody, sync::memory_order_relaxed);
-    a->state_.store(activity::live, sync::memory_order_release);
+    begin_life(*a);
     return a;
   }
   free_list& list = lists_[w->index()];
@@ -94,10 +93,18 @@ activity* runtime_state::allocate(worker* w) {
   list.first = next_free(*a);
   --list.count;
   a->id_.store(++list.next_id, sync::memory_order_relaxed);
-  a->follower_.store(activity::nobody, sync::memory_order_relaxed);
-  // release: for_each_live() sees a block that is set up.
-  a->state_.store(activity::live, sync::memory_order_release);
+  begin_life(*a);
   return a;
+}
+
+void runtime_state::begin_life(activity& a) noexcept {
+  a.follower_.store(activity::nobody, sync::memory_order_relaxed);
+  // release: for_each_live() sees a block that is set up.
+  a.state_.store(activity::live, sync::memory_order_release);
+  // Either we see that all tasks are to stop, or stop_all() sees us.
+  sync::light_fence();
+  if (stopping_.load(sync::memory_order_relaxed)) [[unlikely]]
+    a.state_.fetch_or(activity::stop, sync::memory_order_relaxed);
 }
 
 void runtime_state::free(activity* a, worker* w) noexcept {
@@ -107,7 +114,7 @@ void runtime_state::free(activity* a, worker* w) noexcept {
   a->state_.store(0, sync::memory_order_relaxed);
   a->side_.store(0, sync::memory_order_relaxed);
   a->waits_.store(0, sync::memory_order_relaxed);
-  a->shields_ = 0;
+  a->shields_.store(0, sync::memory_order_relaxed);
   const auto put = [a](free_list& list) {
     a->follower_.store(reinterpret_cast<std::uintptr_t>(list.first), sync::memory_order_relaxed);
     list.first = a;
@@ -248,8 +255,9 @@ void runtime_state::wait_for_standstill() {
 }
 
 void runtime_state::stop_all() noexcept {
-  // Tasks that are spawned meanwhile are stopped in a later round, or end by themselves: who stops
-  // spawns no more.
+  // Tasks that are spawned from now on begin with the request.
+  stopping_.store(true, sync::memory_order_relaxed);
+  sync::heavy_fence();
   for_each_live([](activity& a) {
     if (!(a.state_.load(sync::memory_order_relaxed) & activity::branch)) request_stop(a);
   });

@@ -86,6 +86,7 @@ class runtime_state {
   static activity* next_free(const activity& a) noexcept {
     return reinterpret_cast<activity*>(a.follower_.load(sync::memory_order_relaxed));
   }
+  void begin_life(activity& a) noexcept;
   void refill(free_list& list);
   void take_from_depot(free_list& list);
   void add_slab();
@@ -96,6 +97,7 @@ class runtime_state {
   std::string name_of(const activity& a);
   static std::string place_text(std::source_location where);
   std::string line(activity& a);
+  static bool is_internal(std::source_location where);
   void find_deadlock();
   void wait_for_standstill();
   void stop_all() noexcept;
@@ -121,6 +123,7 @@ class runtime_state {
   };
   std::vector<running_call> runs_;  // guarded by runs_mutex_
   sync::atomic<bool> deadlocked_{false};
+  sync::atomic<bool> stopping_{false};  // all tasks, and those to come, are asked to stop
 
   sync::atomic<std::uint32_t> watchdog_off_{0};  // a futex
   sync::thread watchdog_;

@@ -87,8 +87,8 @@ class runtime {
   // Begins a task of its own. From any thread.
   template <class T>
   join_handle<T> spawn(task<T> t) {
-    const auto frame = t.release();
-    return {detail::spawn(frame, frame.promise(), state_.get()), frame};
+    detail::activity* a = detail::spawn(t.frame(), t.frame().promise(), state_.get());
+    return {a, t.release()};
   }
 
   // What was counted so far.

@@ -92,8 +92,9 @@ class join_handle {
 // other threads use runtime::spawn.
 template <class T>
 join_handle<T> spawn(task<T> t) {
-  const auto frame = t.release();
-  return {detail::spawn(frame, frame.promise(), nullptr), frame};
+  // Released after the spawn: if that fails, the frame is still the task's.
+  detail::activity* a = detail::spawn(t.frame(), t.frame().promise(), nullptr);
+  return {a, t.release()};
 }
 
 // Gives way: everybody who is ready now runs before the task goes on.

@@ -12,6 +12,7 @@
 #ifndef ROTA_TASK_TASK_H
 #define ROTA_TASK_TASK_H
 
+#include <rota/base/assert.h>
 #include <rota/task/core.h>
 
 #include <concepts>
@@ -144,9 +145,13 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
     std::coroutine_handle<promise_type> callee_;
   };
 
-  awaiter operator co_await() && noexcept { return awaiter{frame_}; }
+  awaiter operator co_await() && noexcept {
+    ROTA_CHECK(frame_, "a task is awaited that was moved from");
+    return awaiter{frame_};
+  }
 
-  // Gives the frame away; for spawn and fork.
+  // The frame, and giving it away; for spawn and fork.
+  std::coroutine_handle<promise_type> frame() const noexcept { return frame_; }
   std::coroutine_handle<promise_type> release() noexcept { return std::exchange(frame_, nullptr); }
 
  private:
