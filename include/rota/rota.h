@@ -17,6 +17,7 @@
 #include <rota/task/spawn.h>
 #include <rota/task/task.h>
 #include <rota/task/when.h>
+#include <rota/time/alarm.h>
 #include <rota/time/sleep.h>
 
 #endif

@@ -29,7 +29,7 @@ constexpr int longest_slice = 256;
 constexpr auto slice_target = 500us;
 
 // A step gives way to others that wait after this many transfers, or after this time.
-constexpr int transfers_per_step = 4096;
+constexpr int transfers_per_step = 1024;
 constexpr auto time_per_step = 5ms;
 
 // Awaits that were ready at once, per step: then the task gives way.
@@ -189,8 +189,16 @@ void worker::look_at_watchers() {
 inline void worker::record_delay(const job* j) noexcept {
   const auto delay =
       static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed)) - j->ready_at;
-  bump(delays_[static_cast<unsigned>(std::bit_width(delay))]);
-  if (delay > max_delay_.load(sync::memory_order_relaxed)) [[unlikely]]
+  // Short waits are counted one by one: finding the highest bit costs more than the rest of this.
+  if (delay < short_delays) [[likely]]
+    bump(delays_[delay]);
+  else
+    record_long_delay(delay);
+}
+
+[[gnu::noinline]] void worker::record_long_delay(std::uint32_t delay) noexcept {
+  bump(long_delays_[static_cast<unsigned>(std::bit_width(delay))]);
+  if (delay > max_delay_.load(sync::memory_order_relaxed))
     max_delay_.store(delay, sync::memory_order_relaxed);
 }
 
@@ -383,7 +391,7 @@ bool worker::sees_work() const noexcept {
 
 [[gnu::noinline]] job* worker::search() {
   ring_.trim();
-  bool searching = shared_ && idle_.begin_search(index_);
+  bool searching = idle_.begin_search(index_);
   for (;;) {
     if (searching) {
       const auto until = sync::now() + search_time;
@@ -493,7 +501,13 @@ void worker::add_to(stats& sum) const noexcept {
   sum.forks_taken += get(forks_taken_);
   sum.parks += get(parks_);
   sum.max_ready_delay = std::max(sum.max_ready_delay, get(max_delay_));
-  for (std::size_t i = 0; i < delays_.size(); ++i) sum.ready_delay[i] += get(delays_[i]);
+  for (std::size_t i = 0; i < long_delays_.size(); ++i) sum.ready_delay[i] += get(long_delays_[i]);
+  for (std::uint64_t delay = 0; delay < short_delays; ++delay) {
+    const std::uint64_t count = get(delays_[delay]);
+    if (count == 0) continue;
+    sum.ready_delay[static_cast<unsigned>(std::bit_width(delay))] += count;
+    sum.max_ready_delay = std::max(sum.max_ready_delay, delay);
+  }
 }
 
 }  // namespace rota::detail

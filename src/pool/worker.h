@@ -120,6 +120,7 @@ class alignas(64) worker {
 
  private:
   using counter = sync::atomic<std::uint64_t>;
+  static constexpr std::uint32_t short_delays = 64;
 
   // Only this thread writes, so no read-modify-write; others read statistics.
   static void bump(counter& c, std::uint64_t by = 1) noexcept {
@@ -148,6 +149,7 @@ class alignas(64) worker {
   job* sleep_until_work();
   void found_work(bool searching) noexcept;
   void record_delay(const job* j) noexcept;
+  void record_long_delay(std::uint32_t delay) noexcept;
 
   pool& home_;
   idle_set& idle_;
@@ -190,7 +192,8 @@ class alignas(64) worker {
   counter idle_points_{0};  // of these: found nothing, or only looked at a guard
   counter spawned_{0}, finished_{0}, steals_{0}, stolen_{0}, forks_taken_{0};
   counter parks_{0}, max_delay_{0};
-  std::array<counter, 33> delays_{};
+  std::array<counter, short_delays> delays_{};  // waits of 0, 1, 2, ... points
+  std::array<counter, 33> long_delays_{};       // longer ones, by their highest bit
 
   inbox mail_;
   event_notifier notifier_;
