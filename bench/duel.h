@@ -72,11 +72,14 @@ void keep(const T& value) {
   asm volatile("" : : "r,m"(value) : "memory");
 }
 
-// Spins for `ns` nanoseconds: a long task that never gives way.
-inline void spin_for(std::int64_t ns) {
+// Spins for `ns` nanoseconds: a long task that never gives way. Returns the CPU time that this
+// thread took for it.
+inline std::int64_t spin_for(std::int64_t ns) {
+  const std::int64_t cpu = read_clock(CLOCK_THREAD_CPUTIME_ID);
   const std::int64_t until = wall_now() + ns;
   while (wall_now() < until) {
   }
+  return read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu;
 }
 
 // One run of one scenario.
@@ -109,9 +112,11 @@ class trial {
   // Another number or text to report beside the times.
   void report(const char* name, double value) {
     char text[64];
-    std::snprintf(text, sizeof text, "%.6g", value);
+    std::snprintf(text, sizeof text, "%.9g", value);
     extra_ += std::string(",\"") + name + "\":" + text;
   }
+  // What the long task itself took; the rest of the CPU time was burnt beside it.
+  void report_own(std::int64_t cpu_ns) { report("own_ns", static_cast<double>(cpu_ns)); }
   void report_flag(const char* name) { extra_ += std::string(",\"") + name + "\":true"; }
 
   void print() const {

@@ -22,9 +22,9 @@ inline constexpr std::int64_t yielders = 10;            // tasks that take turns
 inline constexpr std::int64_t long_task = 300'000'000;  // ns of the long task in idle_*
 inline constexpr std::int64_t sleep_request = 100'000;  // ns asked for in sleep
 
-// Timers are due between 2.5 and 3.5 s after the start, in scrambled order: late
+// Timers are due between 4 and 5 s after the start, in scrambled order: late
 // enough for every contestant to have set and cancelled before the first is due.
-inline std::int64_t timer_delay_ms(std::int64_t i) { return 2500 + (i * 7919) % 1000; }
+inline std::int64_t timer_delay_ms(std::int64_t i) { return 4000 + (i * 7919) % 1000; }
 
 // The n queens problem, row by row.
 struct board {

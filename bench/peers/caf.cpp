@@ -42,18 +42,17 @@ struct config : caf::actor_system_config {
 // ---- yield, spawn, ping-pong
 
 struct yield_state {
-  std::int64_t left = 0;
+  std::int64_t turns = 0;
 };
 
 caf::behavior yielder(caf::stateful_actor<yield_state>* self, std::int64_t times,
                       caf::actor parent) {
-  self->state.left = times;
   self->send(self, go::value);
-  return {[self, parent](go) {
-    if (--self->state.left > 0) {
+  return {[self, times, parent](go) {
+    if (++self->state.turns < times) {
       self->send(self, go::value);
     } else {
-      self->send(parent, done::value);
+      self->send(parent, self->state.turns);
       self->quit();
     }
   }};
@@ -97,19 +96,21 @@ void run_yield(trial& t) {
       self->spawn(yielder, t.n() / bench::yielders, caf::actor_cast<caf::actor>(self));
     }
   };
-  // The boss counts yielders; the answer counts their yields.
+  // Adds up the turns that the yielders counted.
   const auto count = [&t, wave](caf::stateful_actor<boss_state>* self) -> caf::behavior {
     wave(self);
-    return {[self, &t, wave](done) {
+    return {[self, &t, wave](std::int64_t turns) {
       boss_state& s = self->state;
+      s.done_in_pass += turns;
       if (++s.done_in_wave < bench::yielders) return;
       s.done_in_wave = 0;
       if (s.measuring) {
         t.stop();
-        t.answer(t.n());
+        t.answer(s.done_in_pass);
         print_and_exit(t);
       }
       s.measuring = true;
+      s.done_in_pass = 0;
       t.start();
       wave(self);
     }};
@@ -208,8 +209,9 @@ void run_idle_long(trial& t) {
   caf::actor_system system{cfg};
   system.spawn([&t](caf::event_based_actor*) {
     t.start();
-    bench::spin_for(bench::long_task);
+    const std::int64_t own = bench::spin_for(bench::long_task);
     t.stop();
+    t.report_own(own);
     print_and_exit(t);
   });
   wait_for_ever();

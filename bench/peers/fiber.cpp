@@ -207,8 +207,9 @@ void run_idle_long(trial& t) {
   const pool workers{t};
   fiber{[] {}}.join();
   t.start();
-  bench::spin_for(bench::long_task);
+  const std::int64_t own = bench::spin_for(bench::long_task);
   t.stop();
+  t.report_own(own);
 }
 void run_idle_pool(trial& t) {
   const pool workers{t};

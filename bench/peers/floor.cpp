@@ -400,7 +400,7 @@ class wheel {
   }
 
  private:
-  std::vector<timer*> slots_ = std::vector<timer*>(4096);
+  std::vector<timer*> slots_ = std::vector<timer*>(8192);
   std::int64_t armed_ = 0;
 };
 

@@ -119,11 +119,13 @@ void run_producer(trial& t) {
 
 void run_idle_long(trial& t) {
   in_team(t, [&] {
+    std::int64_t own = 0;
     t.start();
-#pragma omp task
-    bench::spin_for(bench::long_task);
+#pragma omp task shared(own)
+    own = bench::spin_for(bench::long_task);
 #pragma omp taskwait
     t.stop();
+    t.report_own(own);
   });
 }
 void run_idle_pool(trial& t) {

@@ -152,9 +152,9 @@ void run_pingpong_across(trial& t) {
 
 // ---- timers, sleep, memory, idle
 
-task<> nap(std::chrono::steady_clock::time_point due, std::atomic<std::int64_t>& armed,
+task<> nap(std::chrono::steady_clock::time_point due, latch& armed,
            std::atomic<std::int64_t>& fired, latch& ended) {
-  armed.fetch_add(1, std::memory_order_relaxed);
+  armed.count_down();
   try {
     co_await rota::sleep_until(due);
     fired.fetch_add(1, std::memory_order_relaxed);
@@ -168,7 +168,7 @@ task<> timers(trial& t) {
   const std::int64_t n = t.n();
   std::vector<rota::join_handle<>> all;
   all.reserve(static_cast<std::size_t>(n));
-  std::atomic<std::int64_t> armed{0};
+  latch armed{n};
   std::atomic<std::int64_t> fired{0};
   latch ended{n};
   t.start();
@@ -177,8 +177,10 @@ task<> timers(trial& t) {
   for (std::int64_t i = 0; i < n; ++i) {
     const auto due = begin + std::chrono::milliseconds{bench::timer_delay_ms(i)};
     all.push_back(rota::spawn(nap(due, armed, fired, ended)));
+    // Lets the new tasks fall asleep: the timers are the question, not a burst of tasks.
+    if (i % 128 == 127) co_await rota::suspend();
   }
-  while (armed.load(std::memory_order_relaxed) < n) co_await rota::suspend();
+  co_await armed.wait();
   const std::int64_t cpu1 = bench::cpu_now();
   for (std::size_t i = 0; i < all.size(); i += 2) all[i].request_stop();
   const std::int64_t cpu2 = bench::cpu_now();
@@ -208,6 +210,7 @@ void run_sleep(trial& t) { rota::run(sleeps(t), options_of(t)); }
 task<> park(rota::async_event& event, std::atomic<std::int64_t>& parked, latch& woken) {
   parked.fetch_add(1, std::memory_order_relaxed);
   co_await event.wait();
+  parked.fetch_sub(1, std::memory_order_relaxed);
   woken.count_down();
 }
 
@@ -224,7 +227,7 @@ task<> parked_tasks(trial& t) {
            static_cast<double>(bench::resident_bytes() - before) / static_cast<double>(t.n()));
   event.set();
   co_await woken.wait();
-  t.answer(parked);
+  t.answer(t.n() - parked);
 }
 
 void run_parked(trial& t) { rota::run(parked_tasks(t), options_of(t)); }
@@ -232,8 +235,9 @@ void run_parked(trial& t) { rota::run(parked_tasks(t), options_of(t)); }
 task<> idle_long(trial& t) {
   co_await yield_pass(1000);
   t.start();
-  bench::spin_for(bench::long_task);
+  const std::int64_t own = bench::spin_for(bench::long_task);
   t.stop();
+  t.report_own(own);
 }
 
 void run_idle_long(trial& t) { rota::run(idle_long(t), options_of(t)); }

@@ -121,11 +121,13 @@ void run_producer(trial& t) {
 
 void run_idle_long(trial& t) {
   in_pool(t, [&] {
+    std::int64_t own = 0;
     t.start();
     tbb::task_group forks;
-    forks.run([] { bench::spin_for(bench::long_task); });
+    forks.run([&own] { own = bench::spin_for(bench::long_task); });
     forks.wait();
     t.stop();
+    t.report_own(own);
   });
 }
 void run_idle_pool(trial& t) {

@@ -38,12 +38,15 @@ void futex_wake(atomic<std::uint32_t>& word, int count) noexcept {
 }
 
 void prepare_fences() noexcept {
-  static const bool available = [] {
+  // The flag is written while the others wait for the one who initialises, so nobody races with it.
+  static const bool asked = [] {
     const long known = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
-    if (known < 0 || !(known & MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return false;
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    if (known >= 0 && (known & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+      fences_are_asymmetric =
+          syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    return true;
   }();
-  if (available && !fences_are_asymmetric) fences_are_asymmetric = true;
+  static_cast<void>(asked);
 }
 
 void heavy_fence() noexcept {

@@ -142,6 +142,7 @@ stats pool::statistics() const {
   stats sum;
   for (const auto& w : workers_) w->add_to(sum);
   sum.wakes = wakes_.load(sync::memory_order_relaxed);
+  sum.spawned += spawned_.load(sync::memory_order_relaxed);
   return sum;
 }
 

@@ -112,6 +112,9 @@ class pool {
   // Called by threads that wait for a job, so that quiet() is worth calling.
   void await_quiet(int change) noexcept;
 
+  // A job was begun by a thread that is no worker of ours.
+  void count_spawn() noexcept { spawned_.fetch_add(1, sync::memory_order_relaxed); }
+
   stats statistics() const;
 
  private:
@@ -138,6 +141,7 @@ class pool {
   sync::atomic<int> outside_{0};
   sync::atomic<int> quiet_callers_{0};
   sync::atomic<std::uint64_t> wakes_{0};
+  sync::atomic<std::uint64_t> spawned_{0};  // by other threads
 
   // Jobs that wait for somebody else's step. The flag is read after every step.
   alignas(64) sync::atomic<bool> has_watchers_{false};

@@ -150,6 +150,11 @@ inline job* worker::bypass_queue() {
 }
 
 void worker::look_at_watchers() {
+  // Looks at guards change nothing, so they are no reason for more looks: guards that do not hold
+  // would keep each other, and the worker, awake.
+  const std::uint64_t ended = points() - looks_;
+  if (ended == shown_) return;
+  shown_ = ended;
   // Either we see the watcher or it sees the step that we have ended.
   sync::light_fence();
   if (home_.has_watchers_.load(sync::memory_order_relaxed)) home_.release_watchers(*this);
@@ -285,7 +290,6 @@ void worker::main() {
   while (!stopping_) {
     job* j = pick();
     if (!j) [[unlikely]] {
-      bump(idle_points_);
       set_current(nullptr);
       j = search();
       if (!j) continue;
@@ -298,7 +302,6 @@ void worker::main() {
 bool worker::help() {
   job* const outer = current();
   job* j = pick();
-  if (!j) bump(idle_points_);
   if (!j) j = scan();
   if (!j) {
     look();
@@ -465,30 +468,38 @@ job* worker::sleep_until_work() {
   }
   bump(parks_);
   const bool notified = notifier_.park_until(deadline);
-  if (notified) {
-    naps_ = 0;
-    if (lookout) home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
-    return nullptr;
-  }
-  if (!lookout) return nullptr;
-  ++naps_;
+  // Who finds work resigns in found_work(); until then it stays the lookout.
+  naps_ = notified ? 0 : naps_ + 1;
+  if (notified || !lookout) return nullptr;
   for (unsigned i = 0; i < home_.size(); ++i) {
     if (i == index_) continue;
-    if (job* j = take_stuck(home_.at(i))) {
-      home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
-      naps_ = 0;
-      return j;
-    }
+    if (job* j = take_stuck(home_.at(i))) return j;
   }
   return nullptr;
 }
 
-// We leave the search with something to do. Producers that saw us searching woke nobody, so we look
-// whether more is there than we take.
+// We leave the search with something to do. Producers that saw us searching woke nobody, and those
+// that saw us as the lookout left a job in their next slot to us. So we look whether more is there
+// than we take.
 void worker::found_work(bool searching) noexcept {
-  if (!searching || !idle_.end_search(index_) || !shared_) return;
+  const bool lookout = home_.lookout_.load(sync::memory_order_relaxed) == index_;
+  if (lookout) {
+    home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
+    naps_ = 0;
+  }
+  // Other searchers do the same when they leave.
+  if (searching ? !idle_.end_search(index_) : !lookout) return;
+  if (!shared_) return;
   sync::heavy_fence();
-  if (idle_.any() && sees_work()) home_.wake_one(index_);
+  if (idle_.any() && (sees_work() || leaves_slots_alone())) home_.wake_one(index_);
+}
+
+// Whether somebody's next slot is filled and there is no lookout for it.
+bool worker::leaves_slots_alone() const noexcept {
+  if (home_.lookout_.load(sync::memory_order_relaxed) != idle_set::nobody) return false;
+  for (unsigned i = 0; i < home_.size(); ++i)
+    if (i != index_ && home_.at(i).next_.load(sync::memory_order_relaxed) != nullptr) return true;
+  return false;
 }
 
 void worker::add_to(stats& sum) const noexcept {

@@ -78,7 +78,7 @@ class alignas(64) worker {
   bool share_is_spent() noexcept { return --ready_awaits_ <= 0; }
 
   // The step that runs was only a look at a guard: it changed nothing.
-  void step_was_a_look() noexcept { bump(idle_points_); }
+  void step_was_a_look() noexcept { ++looks_; }
 
   // --- fork-join ---
 
@@ -98,11 +98,8 @@ class alignas(64) worker {
   event_notifier& notifier() noexcept { return notifier_; }
   std::uint64_t points() const noexcept { return points_.load(sync::memory_order_relaxed); }
 
-  // How many steps that may have changed something have ended. acquire: shows what they did.
-  std::uint64_t steps() const noexcept {
-    const std::uint64_t idle = idle_points_.load(sync::memory_order_acquire);
-    return points_.load(sync::memory_order_acquire) - idle;
-  }
+  // Scheduling points: each but the first ends a step. acquire: shows what the steps did.
+  std::uint64_t steps() const noexcept { return points_.load(sync::memory_order_acquire); }
   std::source_location running_where() const noexcept {
     return where_.load(sync::memory_order_relaxed);
   }
@@ -148,6 +145,7 @@ class alignas(64) worker {
   bool sees_work() const noexcept;
   job* sleep_until_work();
   void found_work(bool searching) noexcept;
+  bool leaves_slots_alone() const noexcept;
   void record_delay(const job* j) noexcept;
   void record_long_delay(std::uint32_t delay) noexcept;
 
@@ -180,6 +178,11 @@ class alignas(64) worker {
   std::uint64_t last_look_ = 0;
   rng random_;
 
+  // Steps that were only looks at guards, and how many others had ended when we last let the
+  // watchers look.
+  std::uint64_t looks_ = 0;
+  std::uint64_t shown_ = 0;
+
   // A lookout's memory: the point at which it last saw each worker.
   std::vector<std::uint64_t> seen_points_;
   unsigned naps_ = 0;
@@ -189,7 +192,6 @@ class alignas(64) worker {
   sync::atomic<job*> current_{nullptr};
   sync::atomic<std::source_location> where_{};  // with a watchdog: where the step began
   counter points_{0};
-  counter idle_points_{0};  // of these: found nothing, or only looked at a guard
   counter spawned_{0}, finished_{0}, steals_{0}, stolen_{0}, forks_taken_{0};
   counter parks_{0}, max_delay_{0};
   std::array<counter, short_delays> delays_{};  // waits of 0, 1, 2, ... points

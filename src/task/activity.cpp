@@ -183,6 +183,7 @@ bool stop_requested() noexcept {
 }
 
 void set_shield(bool on) noexcept {
+  if (!on && !worker::here()) return;  // the runtime ends and destroys what could not be stopped
   // relaxed: a strand that begins to wait at the same time has no say in the order.
   auto& shields = activity::root_of(running(running_worker())).shields_;
   if (on)

@@ -92,13 +92,14 @@ blocking_call* blocking_pool::next_call(helper& self) {
   }
 }
 
-blocking_pool::~blocking_pool() {
+void blocking_pool::stop() {
   {
     std::lock_guard guard{mutex_};
     stopping_ = true;
     for (helper& h : helpers_) h.notifier.notify();
   }
   for (helper& h : helpers_) h.thread.join();
+  helpers_.clear();
 }
 
 bool submit(blocking_call& call, std::coroutine_handle<> leaf) noexcept {

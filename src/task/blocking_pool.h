@@ -15,10 +15,13 @@ namespace rota::detail {
 class blocking_pool {
  public:
   explicit blocking_pool(unsigned limit) noexcept : limit_(limit) {}
-  ~blocking_pool();
+  ~blocking_pool() { stop(); }
 
   // Runs the call on a thread of its own, soon. First come, first served beyond the limit.
   void submit(blocking_call& call);
+
+  // Waits until the calls that were submitted have ended, and ends the threads.
+  void stop();
 
  private:
   struct helper {

@@ -49,6 +49,7 @@ runtime_state::~runtime_state() {
     wait_for_standstill();
   }
   pool_.stop();
+  blocking_.stop();  // its calls live in frames
   if (watchdog_.joinable()) {
     watchdog_off_.store(1, sync::memory_order_relaxed);
     sync::futex_wake(watchdog_off_);
@@ -336,6 +337,7 @@ activity* spawn(std::coroutine_handle<> frame, promise_base& promise, runtime_st
     w->count_spawn();
     w->push(a);
   } else {
+    home.workers().count_spawn();
     home.workers().post(a);
   }
   return a;

@@ -86,13 +86,17 @@ timer* timer_wheel::advance(std::uint64_t to, std::size_t limit) noexcept {
     now_ = std::max(now_, begin);
     timer*& head = heads_[level][slot];
     if (level > 0) {
-      timer* t = head;
-      head = nullptr;
+      // The oldest first, so that the newest is first again where they fall.
+      timer* oldest_first = nullptr;
+      while (timer* t = head) {
+        head = t->next;
+        t->next = oldest_first;
+        oldest_first = t;
+      }
       occupied_[level] &= ~(std::uint64_t{1} << slot);
-      while (t) {
-        timer* next = t->next;
+      while (timer* t = oldest_first) {
+        oldest_first = t->next;
         place(*t);
-        t = next;
       }
       continue;
     }

@@ -4,9 +4,11 @@
 //   auto first = co_await rota::when_any(ask(a), ask(b));   // first.index() says whose it is
 //
 // when_all runs its tasks beside each other and gives all results (rota::none for void). The first
-// failure stops the others; when all have ended it is rethrown.
+// failure stops the others; when all have ended it is rethrown. If one ended with rota::cancelled
+// there is no result either, and that is thrown.
 // when_any gives the first result and stops the others; it returns when they have ended too, so no
-// task is left behind. A task that fails before any has a result counts as first.
+// task is left behind. A task that fails before any has a result counts as first; one that ends
+// with rota::cancelled does not, unless all do.
 #ifndef ROTA_TASK_WHEN_H
 #define ROTA_TASK_WHEN_H
 
@@ -47,15 +49,22 @@ task<void> into(std::optional<result_of<T>>& slot, task<T> t) {
 // The place of the first to end: taken once.
 class first_place {
  public:
+  explicit first_place(std::size_t runners) noexcept : runners_(runners) {}
   bool take() noexcept {
     spin_guard guard{lock_};
     return !std::exchange(taken_, true);
+  }
+  // A runner was stopped. True if nobody is left who could take the place.
+  bool give_up() noexcept {
+    spin_guard guard{lock_};
+    return --runners_ == 0;
   }
   async_event event;
 
  private:
   spin_lock lock_;
   bool taken_ = false;
+  std::size_t runners_;
 };
 
 template <std::size_t I, class Variant, class T>
@@ -70,6 +79,7 @@ task<void> race(first_place& place, std::optional<Variant>& winner, std::excepti
       if (place.take()) winner.emplace(std::in_place_index<I>, std::move(value));
     }
   } catch (const cancelled&) {
+    if (place.give_up()) place.event.set();
     throw;
   } catch (...) {
     if (place.take()) error = std::current_exception();
@@ -82,14 +92,13 @@ task<std::variant<result_of<Ts>...>> any(std::index_sequence<Is...>, task<Ts>...
   using variant = std::variant<result_of<Ts>...>;
   std::optional<variant> winner;
   std::exception_ptr error;
-  first_place place;
+  first_place place{sizeof...(Ts)};
   task_group group;
   (group.spawn(race<Is>(place, winner, error, std::move(tasks))), ...);
-  bool stopped = false;
   try {
     co_await place.event.wait();
   } catch (const cancelled&) {
-    stopped = true;
+    // We were asked to stop: so are they.
   }
   group.request_stop();
   {
@@ -97,7 +106,6 @@ task<std::variant<result_of<Ts>...>> any(std::index_sequence<Is...>, task<Ts>...
     co_await group.join();
   }
   if (error) std::rethrow_exception(error);
-  if (stopped && !winner) throw cancelled{};
   if (!winner) throw cancelled{};
   co_return std::move(*winner);
 }
@@ -115,6 +123,7 @@ task<std::tuple<detail::result_of<Ts>...>> when_all(task<Ts>... tasks) {
   spawn_all(std::index_sequence_for<Ts...>{}, tasks...);
   co_await group.join();
   const auto unwrap = [](auto&... slot) {
+    if (!(slot && ...)) throw cancelled{};  // one was stopped: there is no result
     return std::tuple<detail::result_of<Ts>...>{std::move(*slot)...};
   };
   co_return std::apply(unwrap, slots);
@@ -130,7 +139,10 @@ task<std::vector<detail::result_of<T>>> when_all(std::vector<task<T>> tasks) {
   co_await group.join();
   std::vector<detail::result_of<T>> results;
   results.reserve(slots.size());
-  for (auto& slot : slots) results.push_back(std::move(*slot));
+  for (auto& slot : slots) {
+    if (!slot) throw cancelled{};
+    results.push_back(std::move(*slot));
+  }
   co_return results;
 }
 

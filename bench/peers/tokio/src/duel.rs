@@ -19,6 +19,11 @@ pub fn cpu_now() -> i64 {
     read_clock(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
+// The same of this thread alone.
+pub fn thread_cpu_now() -> i64 {
+    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 pub fn resident_bytes() -> i64 {
     let text = std::fs::read_to_string("/proc/self/statm").expect("/proc/self/statm");
     let pages: i64 = text.split(' ').nth(1).expect("a second field").parse().expect("a number");

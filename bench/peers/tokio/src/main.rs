@@ -189,20 +189,22 @@ fn run_timers(t: &mut Trial) {
         inner.start();
         let begin = Instant::now();
         let cpu0 = cpu_now();
-        let armed = Arc::new(AtomicI64::new(0));
+        let armed = Latch::new(n);
         for i in 0..n {
-            let due = begin + Duration::from_millis((2500 + (i * 7919) % 1000) as u64);
+            let due = begin + Duration::from_millis((4000 + (i * 7919) % 1000) as u64);
             let (fired, armed) = (fired.clone(), armed.clone());
             all.push(tokio::spawn(async move {
                 let sleep = tokio::time::sleep_until(due.into());
-                armed.fetch_add(1, Ordering::Relaxed);
+                armed.count_down();
                 sleep.await;
                 fired.fetch_add(1, Ordering::Relaxed);
             }));
+            // Lets the new tasks fall asleep: the timers are the question, not a burst of tasks.
+            if i % 128 == 127 {
+                tokio::task::yield_now().await;
+            }
         }
-        while armed.load(Ordering::Relaxed) < n {
-            tokio::task::yield_now().await;
-        }
+        armed.all.notified().await;
         let cpu1 = cpu_now();
         for handle in all.iter().step_by(2) {
             handle.abort();
@@ -274,9 +276,12 @@ fn run_idle_long(t: &mut Trial) {
     let mut inner = t.clone();
     *t = run(t, async move {
         inner.start();
+        let own = duel::thread_cpu_now();
         let until = Instant::now() + LONG_TASK;
         while Instant::now() < until {}
+        let own = duel::thread_cpu_now() - own;
         inner.stop();
+        inner.report("own_ns", own as f64);
         inner
     });
 }
