@@ -363,15 +363,20 @@ bool worker::steal_from(worker& victim) {
   return take_mail(victim.mail_, points());
 }
 
-// For a lookout: a job that has waited in a next slot since our last nap.
-job* worker::take_stuck(worker& victim) noexcept {
-  const std::uint64_t point = victim.points();
-  if (std::exchange(seen_points_[victim.index_], point) != point) return nullptr;
-  if (victim.next_.load(sync::memory_order_relaxed) == nullptr) return nullptr;
-  // acquire: pairs with the release in ready().
-  job* j = victim.next_.exchange(nullptr, sync::memory_order_acquire);
-  if (j) j->ready_at = static_cast<std::uint32_t>(points());
-  return j;
+// For a lookout: a job that has waited in somebody's next slot since our last nap.
+job* worker::take_stuck() noexcept {
+  for (unsigned i = 0; i < home_.size(); ++i) {
+    worker& victim = home_.at(i);
+    const std::uint64_t point = victim.points();
+    if (std::exchange(seen_points_[i], point) != point || i == index_) continue;
+    if (victim.next_.load(sync::memory_order_relaxed) == nullptr) continue;
+    // acquire: pairs with the release in ready().
+    if (job* j = victim.next_.exchange(nullptr, sync::memory_order_acquire)) {
+      j->ready_at = static_cast<std::uint32_t>(points());
+      return j;
+    }
+  }
+  return nullptr;
 }
 
 // As scan(), but takes nothing: while we are in the idle set, what is queued stays queued, so that
@@ -431,17 +436,15 @@ bool worker::sees_work() const noexcept {
         continue;
       }
     }
-    if (job* j = sleep_until_work()) {
-      searching = !idle_.leave(index_);
-      return found_work(searching), j;
-    }
+    const bool napped = sleep_until_work();
     searching = !idle_.leave(index_);
+    if (napped)
+      if (job* j = take_stuck()) return found_work(searching), j;
   }
 }
 
-// Parks until notified, or until a timer is due; as the lookout, naps meanwhile. Gives a job that
-// it found stuck, if any.
-job* worker::sleep_until_work() {
+// Parks until notified, or until a timer is due. True if it was the lookout's nap that is over.
+bool worker::sleep_until_work() {
   auto deadline = sync::time_point::max();
   timer_driver* t = home_.timers();
   if (t) deadline = t->next(index_);
@@ -458,7 +461,7 @@ job* worker::sleep_until_work() {
     sync::heavy_fence();
     if (!idle_.all()) {
       notifier_.cancel();
-      return nullptr;
+      return false;
     }
     naps_ = 0;
   }
@@ -470,12 +473,7 @@ job* worker::sleep_until_work() {
   const bool notified = notifier_.park_until(deadline);
   // Who finds work resigns in found_work(); until then it stays the lookout.
   naps_ = notified ? 0 : naps_ + 1;
-  if (notified || !lookout) return nullptr;
-  for (unsigned i = 0; i < home_.size(); ++i) {
-    if (i == index_) continue;
-    if (job* j = take_stuck(home_.at(i))) return j;
-  }
-  return nullptr;
+  return lookout && !notified;
 }
 
 // We leave the search with something to do. Producers that saw us searching woke nobody, and those

@@ -141,9 +141,9 @@ class alignas(64) worker {
   job* search();
   job* scan();
   bool steal_from(worker& victim);
-  job* take_stuck(worker& victim) noexcept;
+  job* take_stuck() noexcept;
   bool sees_work() const noexcept;
-  job* sleep_until_work();
+  bool sleep_until_work();
   void found_work(bool searching) noexcept;
   bool leaves_slots_alone() const noexcept;
   void record_delay(const job* j) noexcept;
