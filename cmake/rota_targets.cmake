@@ -89,12 +89,26 @@ function(rota_add_test file)
   endif()
 endfunction()
 
-# The step that rota_add_test() takes once or twice. Tests may look at private headers.
-function(rota_add_test_program target file library)
-  add_executable(${target} ${file})
+# What tests against the given library have in common: they may look at private headers, and share
+# a precompiled header, which halves the time to build them.
+function(rota_prepare_test target library)
   target_link_libraries(${target} PRIVATE ${library} GTest::gtest GTest::gtest_main)
   target_include_directories(${target} PRIVATE ${rota_source_dir}/src ${rota_source_dir}/tests)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+endfunction()
+
+# The step that rota_add_test() takes once or twice.
+function(rota_add_test_program target file library)
+  set(shared ${library}_test_header)
+  if(NOT TARGET ${shared})
+    file(WRITE ${PROJECT_BINARY_DIR}/${shared}.cpp "")
+    add_library(${shared} OBJECT ${PROJECT_BINARY_DIR}/${shared}.cpp)
+    rota_prepare_test(${shared} ${library})
+    target_precompile_headers(${shared} PRIVATE <gtest/gtest.h> <rota/rota.h>)
+  endif()
+  add_executable(${target} ${file})
+  rota_prepare_test(${target} ${library})
+  target_precompile_headers(${target} REUSE_FROM ${shared})
   add_test(NAME ${target} COMMAND ${target})
   set_tests_properties(${target} PROPERTIES TIMEOUT ${ROTA_TEST_TIMEOUT})
 endfunction()

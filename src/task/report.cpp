@@ -3,7 +3,6 @@
 #include <rota/task/event.h>
 #include <rota/task/mutex.h>
 
-#include <mutex>
 #include <sstream>
 #include <string>
 #include <string_view>

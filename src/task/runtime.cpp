@@ -2,7 +2,6 @@
 
 #include <rota/base/assert.h>
 
-#include <mutex>
 #include <string>
 
 #include "pool/worker.h"

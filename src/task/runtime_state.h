@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "pool/blocking_pool.h"
 #include "pool/pool.h"
 #include "task/activity.h"
-#include "task/blocking_pool.h"
 
 namespace rota::detail {
 

@@ -11,6 +11,7 @@
 #ifndef ROTA_TASK_BLOCKING_H
 #define ROTA_TASK_BLOCKING_H
 
+#include <rota/pool/blocking_call.h>
 #include <rota/task/core.h>
 
 #include <coroutine>
@@ -23,20 +24,21 @@ namespace rota {
 
 namespace detail {
 
-// A call under way. The frame that waits for it owns it.
-struct blocking_call {
-  void (*run)(blocking_call&) noexcept = nullptr;
-  blocking_call* next = nullptr;
+// A call that a task waits for.
+struct awaited_call : blocking_call {
   activity* who = nullptr;
 };
 
 // Hands the call to a thread; the running task waits.
-bool submit(blocking_call& call, std::coroutine_handle<> leaf) noexcept;
+bool submit(awaited_call& call, std::coroutine_handle<> leaf) noexcept;
+
+// The call has ended: wakes the task.
+void finish_call(awaited_call& call) noexcept;
 
 }  // namespace detail
 
 template <class F>
-class [[nodiscard("co_await it")]] blocking_awaiter : detail::blocking_call {
+class [[nodiscard("co_await it")]] blocking_awaiter : detail::awaited_call {
   using result = std::invoke_result_t<F&>;
 
  public:
@@ -54,7 +56,7 @@ class [[nodiscard("co_await it")]] blocking_awaiter : detail::blocking_call {
  private:
   struct nothing {};
 
-  static void execute(blocking_call& call) noexcept {
+  static void execute(detail::blocking_call& call) noexcept {
     auto& self = static_cast<blocking_awaiter&>(call);
     try {
       if constexpr (std::is_void_v<result>)
@@ -64,6 +66,7 @@ class [[nodiscard("co_await it")]] blocking_awaiter : detail::blocking_call {
     } catch (...) {
       self.error_ = std::current_exception();
     }
+    detail::finish_call(self);
   }
 
   F function_;

@@ -1,10 +1,10 @@
 // Threads for code that blocks: made when needed, ended when idle for a while.
-#ifndef ROTA_TASK_BLOCKING_POOL_H
-#define ROTA_TASK_BLOCKING_POOL_H
+#ifndef ROTA_POOL_BLOCKING_POOL_H
+#define ROTA_POOL_BLOCKING_POOL_H
 
 #include <rota/base/sync.h>
 #include <rota/park/event_notifier.h>
-#include <rota/task/blocking.h>
+#include <rota/pool/blocking_call.h>
 
 #include <cstddef>
 #include <list>

@@ -1,11 +1,7 @@
-#include "task/blocking_pool.h"
+#include "pool/blocking_pool.h"
 
 #include <chrono>
-#include <mutex>
 #include <system_error>
-
-#include "pool/worker.h"
-#include "task/runtime_state.h"
 
 namespace rota::detail {
 
@@ -54,14 +50,7 @@ void blocking_pool::join_gone(std::list<helper>& gone) {
 }
 
 void blocking_pool::main(helper& self) {
-  while (blocking_call* call = next_call(self)) {
-    activity& who = *call->who;
-    call->run(*call);
-    pool& workers = runtime_state::of(who).workers();
-    // From here on the call may be gone.
-    if (who.claim()) make_ready(who);
-    workers.expect_outside(-1);
-  }
+  while (blocking_call* call = next_call(self)) call->run(*call);
 }
 
 // The next call; null when the thread should end.
@@ -100,17 +89,6 @@ void blocking_pool::stop() {
   }
   for (helper& h : helpers_) h.thread.join();
   helpers_.clear();
-}
-
-bool submit(blocking_call& call, std::coroutine_handle<> leaf) noexcept {
-  worker& w = *worker::here();
-  auto& a = static_cast<activity&>(*w.current());
-  runtime_state& home = runtime_state::of(a);
-  call.who = &a;
-  home.workers().expect_outside(+1);
-  a.begin_wait(w, leaf, wait_kind::blocking, &call, /*can_be_cancelled=*/false);
-  home.blocking().submit(call);
-  return true;
 }
 
 }  // namespace rota::detail
