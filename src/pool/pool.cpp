@@ -46,19 +46,15 @@ void pool::post(job* j) {
     w->ready(j);
     return;
   }
-  // Somebody asleep gets it at once; otherwise whoever looks first takes it.
-  const unsigned sleeper =
-      idle_.choose(idle_set::nobody, lookout_.load(sync::memory_order_relaxed), false);
-  if (sleeper != idle_set::nobody) {
-    wakes_.fetch_add(1, sync::memory_order_relaxed);
-    workers_[sleeper]->mail().put(j);
-    workers_[sleeper]->notifier().notify();
-    return;
-  }
+  visitors_.fetch_add(1, sync::memory_order_relaxed);
+  // Published first, then somebody is chosen: the other way round a worker that was chosen, and is
+  // awake already, could look too early (specs/idle_set).
   injector_.put(j);
   // Either we see the sleeper or its last look sees the job.
   sync::light_fence();
   if (idle_.worth_waking()) wake_one(idle_set::nobody);
+  // release: the last access; see wait_for_visitors().
+  visitors_.fetch_sub(1, sync::memory_order_release);
 }
 
 void pool::wake_one(unsigned waker, bool even_if_searching) noexcept {
@@ -99,9 +95,17 @@ std::uint64_t pool::progress() const noexcept {
 }
 
 void pool::expect_outside(int change) noexcept {
+  visitors_.fetch_add(1, sync::memory_order_relaxed);
   const int before = outside_.fetch_add(change, sync::memory_order_acq_rel);
   // With the last expectation gone a standstill may have become a deadlock: somebody has to notice.
   if (change < 0 && before + change == 0) wake_one(idle_set::nobody);
+  // release: the last access; see wait_for_visitors().
+  visitors_.fetch_sub(1, sync::memory_order_release);
+}
+
+void pool::wait_for_visitors() const noexcept {
+  // acquire: what they did here comes before the end of the pool.
+  while (visitors_.load(sync::memory_order_acquire) != 0) sync::yield_thread();
 }
 
 void pool::await_quiet(int change) noexcept {
@@ -126,16 +130,20 @@ bool pool::timers_pending() const noexcept {
   return false;
 }
 
-// Called by a worker that is about to sleep and saw everybody in the idle set after its own look
-// found nothing. Nobody takes a job while in the set, so if nobody left it since, nothing runs.
+// Nobody takes a job while in the idle set, so if everybody is in it, nobody left it meanwhile and
+// there is nothing to take, nothing runs.
+bool pool::is_quiet(std::uint64_t departures) const noexcept {
+  if (outside_.load(sync::memory_order_acquire) != 0 || timers_pending()) return false;
+  for (const auto& w : workers_)
+    if (!w->ring_.empty() || !w->forks_.empty()) return false;
+  return injector_.empty() && idle_.all() && idle_.departures() == departures;
+}
+
+// Called by a worker that is about to sleep and saw everybody in the idle set.
 void pool::check_quiet() {
-  const std::uint64_t before = idle_.departures();
+  const std::uint64_t departures = idle_.departures();
   if (quiet_callers_.load(sync::memory_order_acquire) == 0) return;
-  if (outside_.load(sync::memory_order_acquire) != 0 || timers_pending()) return;
-  for (auto& w : workers_)
-    if (!w->mail_.empty() || !w->ring_.empty() || !w->forks_.empty()) return;
-  if (!injector_.empty() || !idle_.all() || idle_.departures() != before) return;
-  hooks_.quiet(*this, hooks_.context);
+  if (is_quiet(departures)) hooks_.quiet(hooks_.context, departures);
 }
 
 stats pool::statistics() const {

@@ -50,7 +50,8 @@ struct pool_hooks {
   std::source_location (*where)(const job& j) = nullptr;
 
   // Nothing runs, nothing is queued, no timer is set and nothing outside is expected.
-  void (*quiet)(pool& p, void* context) = nullptr;
+  // If is_quiet(departures) still holds, that is so.
+  void (*quiet)(void* context, std::uint64_t departures) = nullptr;
   void* context = nullptr;
 };
 
@@ -109,6 +110,14 @@ class pool {
   timer_driver& timers_or(std::unique_ptr<timer_driver> (*make)(pool&));
   timer_driver* timers() const noexcept { return timers_.load(sync::memory_order_acquire); }
 
+  // Whether nothing runs and nothing can: true if nobody left the idle set since `departures` was
+  // read, and there is nothing for those in it to do.
+  bool is_quiet(std::uint64_t departures) const noexcept;
+
+  // Other threads may still be on their way out of post() or expect_outside() when what they did
+  // has already ended the last task. Waits for them; before the pool is destroyed.
+  void wait_for_visitors() const noexcept;
+
   // Called by threads that wait for a job, so that quiet() is worth calling.
   void await_quiet(int change) noexcept;
 
@@ -139,6 +148,7 @@ class pool {
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> lookout_{idle_set::nobody};
   sync::atomic<int> outside_{0};
+  sync::atomic<int> visitors_{0};  // threads of others inside of our functions
   sync::atomic<int> quiet_callers_{0};
   sync::atomic<std::uint64_t> wakes_{0};
   sync::atomic<std::uint64_t> spawned_{0};  // by other threads

@@ -165,17 +165,16 @@ void worker::look_at_watchers() {
   const std::uint64_t since = last_look_;
   last_look_ = points_.load(sync::memory_order_relaxed);
   look_at_watchers();
-  take_mail(mail_, since);
-  take_mail(home_.injector_, since);
+  take_mail(since);
   if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
     t->fire(*this, index_, sync::now());
   // relaxed: stop() notifies too, and the flag is looked at before sleeping.
   stopping_ = home_.stopping_.load(sync::memory_order_relaxed);
 }
 
-[[gnu::noinline]] bool worker::take_mail(inbox& from, std::uint64_t since) {
-  job* j = from.take_all();
-  if (!j) return false;
+void worker::take_mail(std::uint64_t since) {
+  job* j = home_.injector_.take_all();
+  if (!j) return;
   while (j) {
     job* next = j->link;
     j->link = nullptr;
@@ -188,7 +187,6 @@ void worker::look_at_watchers() {
     j = next;
   }
   if (shared_) offer_work();
-  return true;
 }
 
 inline void worker::record_delay(const job* j) noexcept {
@@ -350,6 +348,8 @@ bool worker::steal_from(worker& victim) {
     }
     bump(steals_);
     bump(stolen_, n);
+    // While we carried it nobody saw it, and we may not count as a searcher (specs/idle_set).
+    if (n > 1) offer_work();
     return true;
   }
   if (void* fork = victim.forks_.steal()) {
@@ -359,8 +359,7 @@ bool worker::steal_from(worker& victim) {
     ring_.push(j);
     return true;
   }
-  // Mail of a worker that is in a long step.
-  return take_mail(victim.mail_, points());
+  return false;
 }
 
 // For a lookout: a job that has waited in somebody's next slot since our last nap.
@@ -382,7 +381,7 @@ job* worker::take_stuck() noexcept {
 // As scan(), but takes nothing: while we are in the idle set, what is queued stays queued, so that
 // another worker that finds everybody idle can rely on it.
 bool worker::sees_work() const noexcept {
-  if (!mail_.empty() || !home_.injector_.empty() || !ring_.empty()) return true;
+  if (!home_.injector_.empty() || !ring_.empty()) return true;
   if (next_.load(sync::memory_order_relaxed) != nullptr) return true;
   if (strict_ && !strict_queue_->empty()) return true;
   if (home_.stopping_.load(sync::memory_order_relaxed)) return true;
@@ -392,7 +391,7 @@ bool worker::sees_work() const noexcept {
     const worker& other = home_.at(i);
     if (t && t->next(i) <= now) return true;
     if (i == index_) continue;
-    if (!other.ring_.empty() || !other.forks_.empty() || !other.mail_.empty()) return true;
+    if (!other.ring_.empty() || !other.forks_.empty()) return true;
   }
   return false;
 }

@@ -7,8 +7,8 @@
 //               two renewals of its credit; then it goes to the rear as well
 //   run queue   first in, first out
 //
-// and every `look_every` points, and whenever it is dry, it looks at what comes from outside: its
-// inbox, the injector, due timers. All of that goes to the rear of the run queue. So with N live
+// and every `look_every` points, and whenever it is dry, it looks at what comes from outside: the
+// injector, due timers. All of that goes to the rear of the run queue. So with N live
 // tasks a ready one runs within N + look_every + 2 bypass (+ a few) points: `quiescent_fair`.
 //
 // Threads: a worker's members are for the thread that it runs on, except where they say otherwise.
@@ -21,7 +21,6 @@
 #include <rota/park/event_notifier.h>
 #include <rota/pool/stats.h>
 #include <rota/queue/fork_deque.h>
-#include <rota/queue/inbox.h>
 #include <rota/queue/run_queue.h>
 #include <rota/queue/strict_queue.h>
 
@@ -94,7 +93,6 @@ class alignas(64) worker {
 
   // --- anyone's ---
 
-  inbox& mail() noexcept { return mail_; }
   event_notifier& notifier() noexcept { return notifier_; }
   std::uint64_t points() const noexcept { return points_.load(sync::memory_order_relaxed); }
 
@@ -136,7 +134,7 @@ class alignas(64) worker {
   bool give_up(std::coroutine_handle<> frame);
   void settle_forks();
   void look();
-  bool take_mail(inbox& from, std::uint64_t since);
+  void take_mail(std::uint64_t since);
 
   job* search();
   job* scan();
@@ -197,7 +195,6 @@ class alignas(64) worker {
   std::array<counter, short_delays> delays_{};  // waits of 0, 1, 2, ... points
   std::array<counter, 33> long_delays_{};       // longer ones, by their highest bit
 
-  inbox mail_;
   event_notifier notifier_;
 
   friend class pool;

@@ -70,7 +70,10 @@ void activity::end_look() noexcept {
 void activity::append(wait_list& list, activity& a) noexcept {
   a.link = nullptr;
   a.prev_ = list.last_;
-  (list.last_ ? list.last_->link : reinterpret_cast<job*&>(list.first_)) = &a;
+  if (list.last_)
+    list.last_->link = &a;
+  else
+    list.first_ = &a;
   list.last_ = &a;
   a.linked_ = true;
 }

@@ -103,6 +103,7 @@ class activity : public job {
   sync::atomic<std::uintptr_t> side_{0};
 
   sync::atomic<std::uint32_t> id_{0};
+  std::uint16_t depth_ = 0;                // of a task: how many spawns it is away from a thread's
   bool linked_ = false;                    // in a wait list; guarded by its owner's lock
   sync::atomic<std::uint8_t> shields_{0};  // of a task: how many are up; of a branch: unused
 

@@ -13,6 +13,7 @@
 
 #include <exception>
 #include <memory>
+#include <vector>
 
 #include "pool/pool.h"
 #include "pool/worker.h"
@@ -72,7 +73,10 @@ bool fork_scope::wait(std::coroutine_handle<> parent) noexcept {
 
 void fork_scope::left_open() noexcept {
   worker* w = worker::here();
-  if (!w) return;  // the runtime ends and destroys what could not be stopped
+  if (!w) {  // the runtime ends and destroys what could not be stopped
+    delete error_.load(sync::memory_order_relaxed);
+    return;
+  }
   ROTA_CHECK(std::uncaught_exceptions() > 0,
              "a fork_scope ends without join(): co_await forks.join() on every path");
   // An exception leaves the scope. The children refer to what it is about to destroy, so they come
@@ -123,23 +127,19 @@ void detail::finish_fork(std::coroutine_handle<> frame, promise_base& promise) n
 }
 
 void fork_access::collect_outermost(std::coroutine_handle<> leaf,
-                                    std::unordered_set<void*>& frames) {
-  std::coroutine_handle<> frame = leaf;
-  for (;;) {
+                                    std::unordered_map<void*, std::size_t>& frames) {
+  std::vector<void*> chain;
+  for (std::coroutine_handle<> frame = leaf;;) {
     const promise_base& p = promise_of(frame);
-    switch (p.kind()) {
-      case promise_base::follower::frame:
-        frame = std::coroutine_handle<>::from_address(p.who());
-        break;
-      case promise_base::follower::fork:
-        frames.insert(frame.address());
-        frame = static_cast<fork_scope*>(p.who())->parent_;
-        break;
-      case promise_base::follower::activity:
-        frames.insert(frame.address());
-        return;
+    if (p.kind() == promise_base::follower::frame) {
+      frame = std::coroutine_handle<>::from_address(p.who());
+      continue;
     }
+    chain.push_back(frame.address());
+    if (p.kind() == promise_base::follower::activity) break;
+    frame = static_cast<fork_scope*>(p.who())->parent_;
   }
+  for (std::size_t i = 0; i < chain.size(); ++i) frames.emplace(chain[i], chain.size() - 1 - i);
 }
 
 }  // namespace rota

@@ -6,7 +6,8 @@
 #include <rota/task/fork.h>
 
 #include <coroutine>
-#include <unordered_set>
+#include <cstddef>
+#include <unordered_map>
 
 #include "pool/worker.h"
 #include "task/activity.h"
@@ -21,8 +22,9 @@ struct fork_access {
   static void finish(std::coroutine_handle<> child, detail::promise_base& promise) noexcept;
 
   // Adds the outermost frames that own the chain from `leaf`: the task's, and on the way there
-  // those of forked children.
-  static void collect_outermost(std::coroutine_handle<> leaf, std::unordered_set<void*>& frames);
+  // those of forked children; each with how many forks it is away from the task's.
+  static void collect_outermost(std::coroutine_handle<> leaf,
+                                std::unordered_map<void*, std::size_t>& frames);
 
   static detail::promise_base& promise_of(std::coroutine_handle<> frame) noexcept {
     return std::coroutine_handle<detail::promise_base>::from_address(frame.address()).promise();

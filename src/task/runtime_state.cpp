@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
-#include <unordered_set>
+#include <tuple>
+#include <unordered_map>
 
 #include "task/fork_access.h"
 
@@ -54,6 +55,7 @@ runtime_state::~runtime_state() {
     sync::futex_wake(watchdog_off_);
     watchdog_.join();
   }
+  pool_.wait_for_visitors();
   destroy_rest();
   for (slab* s = slabs_.load(sync::memory_order_relaxed); s;) {
     slab* next = s->next;
@@ -229,12 +231,16 @@ std::source_location runtime_state::where(const job& j) {
   return fork_access::promise_of(j.frame).where();
 }
 
-void runtime_state::quiet(pool&, void* self) { static_cast<runtime_state*>(self)->find_deadlock(); }
+void runtime_state::quiet(void* self, std::uint64_t departures) {
+  static_cast<runtime_state*>(self)->find_deadlock(departures);
+}
 
 // Nothing can run. Threads that wait for a task in run() get a report and go on; the tasks stay
 // where they are. Who waits for the standstill itself has it.
-void runtime_state::find_deadlock() {
+void runtime_state::find_deadlock(std::uint64_t departures) {
   std::lock_guard guard{runs_mutex_};
+  // A run() that came since has queued its task before it was listed, so this sees it.
+  if (!pool_.is_quiet(departures)) return;
   std::string report;
   for (running_call& call : runs_) {
     if (call.record->ended.load(sync::memory_order_acquire)) continue;  // its thread is on its way
@@ -265,16 +271,35 @@ void runtime_state::stop_all() noexcept {
 
 // The pool has stopped and tasks are left that could not be stopped: their frames are destroyed.
 void runtime_state::destroy_rest() noexcept {
-  std::unordered_set<void*> outermost;
+  struct owned {
+    std::uint16_t spawns;  // between a thread and the task
+    std::size_t forks;     // between the task and the frame
+    std::uint32_t task;
+    void* frame;
+  };
+  std::vector<owned> all;
+  std::unordered_map<void*, std::size_t> seen;
   for_each_live([&](activity& a) {
     const std::uintptr_t follower = a.follower_.load(sync::memory_order_relaxed);
     if (follower == activity::done) return;
+    // Nobody is handed anything any more: a mutex that is given back below finds nobody waiting.
+    (void)a.claim();
     // Who waits for it is destroyed too.
     if (follower > activity::locked)
       a.follower_.store(activity::nobody, sync::memory_order_relaxed);
-    if (a.frame) fork_access::collect_outermost(a.frame, outermost);
+    if (!a.frame) return;
+    std::unordered_map<void*, std::size_t> chain;
+    fork_access::collect_outermost(a.frame, chain);
+    for (const auto& [frame, depth] : chain)
+      if (seen.emplace(frame, depth).second)
+        all.push_back(
+            {activity::root_of(a).depth_, depth, a.id_.load(sync::memory_order_relaxed), frame});
   });
-  for (void* frame : outermost) std::coroutine_handle<>::from_address(frame).destroy();
+  // Who refers to another's frame is mostly its descendant, so those come first; then the younger.
+  std::sort(all.begin(), all.end(), [](const owned& x, const owned& y) {
+    return std::tie(x.spawns, x.forks, x.task) > std::tie(y.spawns, y.forks, y.task);
+  });
+  for (const owned& o : all) std::coroutine_handle<>::from_address(o.frame).destroy();
   for_each_live([&](activity& a) { drop_extras(a); });
 }
 
@@ -332,8 +357,13 @@ activity* spawn(std::coroutine_handle<> frame, promise_base& promise, runtime_st
   activity* a = home.allocate(w);
   promise.follow(promise_base::follower::activity, a);
   a->frame = frame;
+  a->depth_ = 0;
   if (w) {
     w->count_spawn();
+    if (w->current()) {
+      const auto& spawner = activity::root_of(static_cast<activity&>(*w->current()));
+      a->depth_ = static_cast<std::uint16_t>(std::min<unsigned>(spawner.depth_ + 1u, 0xFFFF));
+    }
     w->push(a);
   } else {
     home.workers().count_spawn();

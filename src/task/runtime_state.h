@@ -92,13 +92,13 @@ class runtime_state {
   void add_slab();
   static bool claim_job(job& j);
   static std::source_location where(const job& j);
-  static void quiet(pool& p, void* self);
+  static void quiet(void* self, std::uint64_t departures);
   void drop_extras(activity& a) noexcept;
   std::string name_of(const activity& a);
   static std::string place_text(std::source_location where);
   std::string line(activity& a);
   static bool is_internal(std::source_location where);
-  void find_deadlock();
+  void find_deadlock(std::uint64_t departures);
   void wait_for_standstill();
   void stop_all() noexcept;
   void destroy_rest() noexcept;

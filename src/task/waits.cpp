@@ -135,7 +135,7 @@ void async_mutex::awaiter::leave() const {
 void async_mutex::unlock() noexcept {
   activity* next = nullptr;
   {
-    spin_guard guard{lock_};
+    spin_guard locked{lock_};
     next = detail::claim_first(waiters_);
     if (!next) {
       held_ = false;

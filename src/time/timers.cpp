@@ -64,7 +64,10 @@ bool timers::fire(worker& w, unsigned of, sync::time_point now) {
         if (!who->claim()) continue;
         t->fired = true;
         who->link = nullptr;
-        (last ? last->link : reinterpret_cast<job*&>(first)) = who;
+        if (last)
+          last->link = who;
+        else
+          first = who;
         last = who;
       }
     }

@@ -64,18 +64,24 @@ TEST(spin_lock, who_waits_gets_it_when_the_holder_lost_its_processor) {
 }
 
 TEST(spin_lock, one_at_a_time) {
-  const std::uint64_t each = rota::test::rounds(200'000, 20'000'000);
+  const std::uint64_t each = rota::test::rounds(300'000, 30'000'000);
   spin_lock lock;
   std::uint64_t plain = 0;  // guarded by lock
+  // An increment that takes its time, so that a second one would fall into it.
+  const auto increment = [&plain] {
+    const std::uint64_t seen = plain;
+    rota::test::spin(1);
+    plain = seen + 1;
+  };
   rota::test::run_together(3, [&](unsigned index) {
     for (std::uint64_t i = 0; i < each; ++i) {
       if (index == 0 && i % 2 == 0) {
         while (!lock.try_lock()) std::this_thread::yield();
-        ++plain;
+        increment();
         lock.unlock();
       } else {
         spin_guard guard{lock};
-        ++plain;
+        increment();
       }
     }
   });

@@ -42,9 +42,8 @@ void report(pool& p, const counters& c) {
   std::fprintf(stderr, "posted %llu, ran %llu\n", static_cast<unsigned long long>(c.posted.load()),
                static_cast<unsigned long long>(c.ran.load()));
   for (unsigned i = 0; i < p.size(); ++i)
-    std::fprintf(stderr, "worker %u: %s, mail %s, %llu points\n", i,
+    std::fprintf(stderr, "worker %u: %s, %llu points\n", i,
                  p.at(i).notifier().is_parked() ? "parked" : "awake",
-                 p.at(i).mail().empty() ? "empty" : "not empty",
                  static_cast<unsigned long long>(p.at(i).points()));
   std::fputs(p.statistics().text().c_str(), stderr);
 }

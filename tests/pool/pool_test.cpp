@@ -324,6 +324,19 @@ TEST(pool, a_job_stuck_in_the_next_slot_behind_a_long_step_is_taken_by_the_looko
   }
 }
 
+// A long step with a lookout for sure: somebody has taken a job out of its next slot, and with this
+// step still running goes back to its naps.
+detached block_with_lookout(std::atomic<bool>& began, const std::atomic<bool>& go_on,
+                            std::atomic<bool>& ended) {
+  stuck_pair warm_up;
+  wait_for_second(warm_up);
+  std::this_thread::sleep_for(20ms);
+  began.store(true);
+  while (!go_on.load()) std::this_thread::sleep_for(1ms);
+  ended.store(true);
+  co_return;
+}
+
 // A timer for one job.
 class one_timer : public timer_driver {
  public:
@@ -377,9 +390,11 @@ TEST(pool, a_lookout_that_a_timer_called_to_work_hands_its_role_on) {
     std::atomic<bool> began{false}, let_go{false}, ended{false};
     stuck_pair pair;
     pool p{with(2), pool_hooks{}};
-    timer_of(p).set(of, outlive(pair, p, let_go).job(), rota::sync::now() + 50ms);
+    timer_of(p);
     p.start();
-    p.post(block_until(began, let_go, ended).job());
+    p.post(block_with_lookout(began, let_go, ended).job());
+    ASSERT_TRUE(wait_for([&] { return began.load(); }));
+    timer_of(p).set(of, outlive(pair, p, let_go).job(), rota::sync::now() + 5ms);
     ASSERT_TRUE(wait_for([&] { return pair.ended.load(); }));
     EXPECT_FALSE(pair.given_up.load())
         << "a job was stuck for 5 s while the other worker slept; timer of worker " << of;
@@ -400,12 +415,11 @@ TEST(pool, a_stuck_job_is_taken_also_when_the_lookout_is_called_away) {
   std::atomic<bool> began{false}, go_on{false}, timer_began{false}, timer_ended{false};
   stuck_pair pair;
   pool p{with(3), pool_hooks{}};
+  timer_of(p);
   p.start();
   std::atomic<bool> warm_began{false}, warm_ended{false}, warm_go{false};
-  p.post(block_until(warm_began, warm_go, warm_ended).job());
+  p.post(block_with_lookout(warm_began, warm_go, warm_ended).job());
   ASSERT_TRUE(wait_for([&] { return warm_began.load(); }));
-  // One of the other two is the lookout by now, in naps of 64 ms.
-  std::this_thread::sleep_for(200ms);
   timer_of(p).set(0, block_until(timer_began, go_on, timer_ended).job(), rota::sync::now() + 10ms);
   ASSERT_TRUE(wait_for([&] { return timer_began.load(); }, 5s));
   p.post(hold_lookouts_work(pair, began, go_on).job());

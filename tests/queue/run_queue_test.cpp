@@ -72,7 +72,7 @@ TEST_P(run_queues, a_trimmed_queue_goes_on_as_before) {
 }
 
 INSTANTIATE_TEST_SUITE_P(run_queue, run_queues, testing::Bool(),
-                         [](const auto& info) { return info.param ? "shared" : "of_one_worker"; });
+                         [](const auto& of) { return of.param ? "shared" : "of_one_worker"; });
 
 TEST(run_queue, a_thief_takes_the_older_half_in_order) {
   for (std::size_t n = 1; n <= 9; ++n) {

@@ -102,7 +102,7 @@ TEST(sleep, those_of_one_deadline_end_in_the_order_in_which_they_began) {
 }
 
 TEST_P(sleep, a_million_with_half_of_them_cancelled_take_bounded_time) {
-  const int count = rota_test::sanitized ? 100'000 : GetParam() == 1 ? 1'000'000 : 100'000;
+  const int count = GetParam() != 1 ? 20'000 : rota_test::sanitized ? 100'000 : 1'000'000;
   std::atomic<int> ended{0};
   std::atomic<int> stopped{0};
   auto sleeper = [&](clock::time_point until) -> task<> {

@@ -74,7 +74,7 @@ class event_notifier {
   //      ^                        |                 |
   //      +--cancel, park ends-- notified <--notify--+   (notify moves prepared and parked there)
   //
-  // Mirrors `signaled` (notified), `ticket = phase` (prepared) and the wait (parked) of the spec.
+  // Mirrors `word` in specs/event_notifier.
   enum state : std::uint32_t { running, prepared, parked, notified };
 
   void take_ticket() noexcept;

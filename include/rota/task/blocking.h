@@ -43,8 +43,9 @@ class [[nodiscard("co_await it")]] blocking_awaiter : detail::awaited_call {
 
  public:
   explicit blocking_awaiter(F f) : function_(std::move(f)) { run = &blocking_awaiter::execute; }
-  blocking_awaiter(const blocking_awaiter&) = delete;
-  blocking_awaiter& operator=(const blocking_awaiter&) = delete;
+  // Movable until it is awaited: g++ 12 moves what await_transform passes through.
+  blocking_awaiter(blocking_awaiter&&) = default;
+  blocking_awaiter& operator=(blocking_awaiter&&) = delete;
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> leaf) noexcept { return detail::submit(*this, leaf); }

@@ -75,7 +75,7 @@ class channel {
 
   // No more messages: senders get false, receivers what is left and then nothing.
   void close() noexcept {
-    for (;;) {
+    for (bool more = true; more;) {
       detail::activity* waiter = nullptr;
       {
         detail::spin_guard guard{lock_};
@@ -84,9 +84,10 @@ class channel {
           static_cast<receive_awaiter*>(detail::awaiter_of(*waiter))->served_ = true;
         else if ((waiter = detail::claim_first(senders_)))
           static_cast<send_awaiter*>(detail::awaiter_of(*waiter))->served_ = true;
+        // Who is woken last may destroy the channel, so it is not touched after that.
+        more = !receivers_.empty() || !senders_.empty();
       }
-      if (!waiter) return;
-      detail::make_ready(*waiter);
+      if (waiter) detail::make_ready(*waiter);
     }
   }
 

@@ -133,7 +133,9 @@ std::string name();
 
 // While it lives, the task's waits are not cancelled: for cleaning up.
 //
-//   catch (const rota::cancelled&) { rota::shield cleaning; co_await connection.close(); throw; }
+//   std::exception_ptr stopped;
+//   try { co_await serve(c); } catch (const rota::cancelled&) { stopped = std::current_exception();
+//   } { rota::shield cleaning; co_await c.close(); } if (stopped) std::rethrow_exception(stopped);
 class [[nodiscard("name it")]] shield {
  public:
   shield() noexcept { detail::set_shield(true); }

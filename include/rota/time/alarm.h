@@ -51,7 +51,8 @@ class async_alarm {
   awaiter sleep_until(std::chrono::steady_clock::time_point deadline) noexcept {
     return awaiter{*this, deadline};
   }
-  awaiter sleep_for(std::chrono::nanoseconds duration) noexcept {
+  template <class Rep, class Period>
+  awaiter sleep_for(std::chrono::duration<Rep, Period> duration) noexcept {
     return awaiter{*this, detail::after(duration)};
   }
 

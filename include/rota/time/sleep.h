@@ -27,6 +27,15 @@ namespace detail {
 // Now plus a duration, without running over the end of the clock.
 sync::time_point after(std::chrono::nanoseconds d) noexcept;
 
+// The same for durations that do not fit into nanoseconds.
+template <class Rep, class Period>
+sync::time_point after(std::chrono::duration<Rep, Period> d) noexcept {
+  using std::chrono::nanoseconds;
+  if (std::chrono::duration<double>(d) > std::chrono::duration<double>(nanoseconds::max()) / 2)
+    return sync::time_point::max();
+  return after(std::chrono::duration_cast<nanoseconds>(d));
+}
+
 }  // namespace detail
 
 class [[nodiscard("co_await it")]] sleep_until {
@@ -43,7 +52,8 @@ class [[nodiscard("co_await it")]] sleep_until {
   bool stopped_ = false;
 };
 
-inline sleep_until sleep_for(std::chrono::nanoseconds duration) noexcept {
+template <class Rep, class Period>
+sleep_until sleep_for(std::chrono::duration<Rep, Period> duration) noexcept {
   return sleep_until{detail::after(duration)};
 }
 
@@ -70,8 +80,8 @@ class [[nodiscard("co_await it")]] timed_join : join_awaiter_base {
 
 // Runs a task, but stops it when the time is over, waits until it has ended, and throws
 // rota::timed_out. A failure of the task, also while it stops, is thrown instead.
-template <class T>
-task<T> with_timeout(std::chrono::nanoseconds limit, task<T> t) {
+template <class Rep, class Period, class T>
+task<T> with_timeout(std::chrono::duration<Rep, Period> limit, task<T> t) {
   auto child = spawn(std::move(t));
   const auto result = co_await detail::timed_join{child.get(), detail::after(limit)};
   if (result == detail::timed_join::result::ended) co_return co_await child;
