@@ -8,6 +8,7 @@
 #include <new>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "task/fork_access.h"
 
@@ -57,12 +58,9 @@ runtime_state::~runtime_state() {
   }
   pool_.wait_for_visitors();
   destroy_rest();
-  for (slab* s = slabs_.load(sync::memory_order_relaxed); s;) {
-    slab* next = s->next;
-    std::destroy_at(s);
-    std::free(s);
-    s = next;
-  }
+  for (slab* s = slabs_.load(sync::memory_order_relaxed); s;)
+    std::destroy_at(std::exchange(s, s->next));
+  for (void* region : regions_) std::free(region);
 }
 
 runtime_state& runtime_state::of(const activity& a) noexcept {
@@ -168,9 +166,16 @@ void runtime_state::take_from_depot(free_list& list) {
 }
 
 void runtime_state::add_slab() {
-  void* memory = std::aligned_alloc(slab_bytes, slab_bytes);
-  if (!memory) throw std::bad_alloc{};
-  auto* s = ::new (memory) slab;
+  // Sixteen at a time: the alignment wastes up to the size of one.
+  if (slabs_left_ == 0) {
+    constexpr std::size_t at_once = 16;
+    void* region = std::aligned_alloc(slab_bytes, at_once * slab_bytes);
+    if (!region) throw std::bad_alloc{};
+    regions_.push_back(region);
+    slabs_left_ = at_once;
+  }
+  --slabs_left_;
+  auto* s = ::new (static_cast<std::byte*>(regions_.back()) + slabs_left_ * slab_bytes) slab;
   s->home = this;
   s->next = slabs_.load(sync::memory_order_relaxed);
   for (activity& a : s->blocks) {

@@ -110,6 +110,8 @@ class runtime_state {
 
   std::vector<free_list> lists_;  // one a worker
   sync::atomic<slab*> slabs_{nullptr};
+  std::vector<void*> regions_;  // what slabs are cut from; guarded by depot_lock_
+  std::size_t slabs_left_ = 0;  // in the last region; guarded by depot_lock_
   spin_lock depot_lock_;
   free_list depot_;              // guarded by depot_lock_; also serves other threads
   std::uint32_t ids_given_ = 0;  // guarded by depot_lock_

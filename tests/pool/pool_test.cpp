@@ -522,7 +522,9 @@ TEST(pool, forks_are_taken_by_others_or_line_up_at_the_end_of_the_step) {
 TEST_P(pools, quiet_is_called_when_nothing_is_left_and_nothing_is_expected) {
   std::atomic<int> quiet{0};
   pool_hooks hooks;
-  hooks.quiet = [](pool&, void* context) { static_cast<std::atomic<int>*>(context)->fetch_add(1); };
+  hooks.quiet = [](void* context, std::uint64_t) {
+    static_cast<std::atomic<int>*>(context)->fetch_add(1);
+  };
   hooks.context = &quiet;
   std::atomic<bool> began{false}, go_on{false}, ended{false};
   pool p{with(GetParam()), hooks};
