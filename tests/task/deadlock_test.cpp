@@ -67,10 +67,11 @@ TEST_P(deadlock, names_the_task_and_the_place_of_a_wait) {
 TEST_P(deadlock, of_two_tasks_that_join_each_other_is_reported_as_a_cycle) {
   std::uint32_t left_id = 0;
   std::uint32_t right_id = 0;
-  auto wait_for = [](rota::join_handle<>& other, std::uint32_t& id, const char* name) -> task<> {
+  rota::async_event both_there;
+  auto wait_for = [&](rota::join_handle<>& other, std::uint32_t& id, const char* name) -> task<> {
     rota::this_task::set_name(name);
     id = rota::this_task::id();
-    co_await rota::suspend();
+    co_await both_there.wait();
     co_await other;
   };
   auto program = [&]() -> task<> {
@@ -78,6 +79,7 @@ TEST_P(deadlock, of_two_tasks_that_join_each_other_is_reported_as_a_cycle) {
     rota::join_handle<> right;
     left = rota::spawn(wait_for(right, left_id, "left"));
     right = rota::spawn(wait_for(left, right_id, "right"));
+    both_there.set();
     rota::async_event never;
     co_await never.wait();
   };
@@ -226,13 +228,15 @@ TEST_P(deadlock, is_none_while_another_program_can_still_help) {
   rota::runtime rt{options()};
   rota::async_event event;
   auto waits = [&]() -> task<> { co_await event.wait(); };
+  std::atomic<bool> begun{false};
   auto helps = [&]() -> task<> {
+    begun = true;
     for (int i = 0; i < 100; ++i) co_await rota::sleep_for(200us);
     event.set();
   };
   std::jthread other([&] { rt.run(helps()); });
   // Until the helper has begun there is a deadlock, and it may be reported.
-  std::this_thread::sleep_for(2ms);
+  ASSERT_TRUE(rota_test::eventually([&] { return begun.load(); }));
   EXPECT_NO_THROW(rt.run(waits()));
 }
 
@@ -264,11 +268,13 @@ TEST_P(deadlock, leaves_the_tasks_as_they_are_until_the_runtime_ends) {
 }
 
 TEST_P(deadlock, does_not_end_a_runtime_before_its_blocking_calls) {
+  std::atomic<bool> begun{false};
   std::atomic<bool> ended{false};
   rota::async_event never;
   auto stuck = [&]() -> task<> { co_await never.wait(); };
   auto blocks = [&]() -> task<> {
-    auto call = [&ended, in_the_frame = std::make_shared<int>(1)] {
+    auto call = [&begun, &ended, in_the_frame = std::make_shared<int>(1)] {
+      begun = true;
       std::this_thread::sleep_for(30ms);
       ended = *in_the_frame == 1;
     };
@@ -278,7 +284,7 @@ TEST_P(deadlock, does_not_end_a_runtime_before_its_blocking_calls) {
     rota::runtime rt{options()};
     EXPECT_THROW(rt.run(stuck()), rota::deadlock);
     rt.spawn(blocks());
-    std::this_thread::sleep_for(5ms);
+    ASSERT_TRUE(rota_test::eventually([&] { return begun.load(); }));
   }
   EXPECT_TRUE(ended);
 }
