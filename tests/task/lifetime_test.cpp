@@ -16,6 +16,12 @@
 
 #include "support/tasks.h"
 
+// The sanitizers bring operators of their own, so there memory does not run out.
+#if !defined(ROTA_TSAN) && !defined(ROTA_ASAN)
+#define ROTA_TEST_FAILING_MEMORY 1
+#endif
+
+#ifdef ROTA_TEST_FAILING_MEMORY
 namespace {
 
 // Which allocation of a large block fails, counted down; negative: none.
@@ -38,6 +44,7 @@ void* allocate(std::size_t size) {
 void* operator new(std::size_t size) { return allocate(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 namespace {
 
@@ -192,6 +199,7 @@ task<int> everything() {
   co_return sum;
 }
 
+#ifdef ROTA_TEST_FAILING_MEMORY
 TEST_P(lifetime, of_everything_when_the_nth_allocation_of_a_frame_fails) {
   int n = 0;
   for (;; ++n) {
@@ -212,5 +220,10 @@ TEST_P(lifetime, of_everything_when_the_nth_allocation_of_a_frame_fails) {
   }
   EXPECT_GE(n, 10) << "the frames are not allocated where the test looks";
 }
+#else
+TEST_P(lifetime, of_everything_when_memory_lasts) {
+  EXPECT_EQ(rota::run(everything(), options()), 9);
+}
+#endif
 
 }  // namespace
