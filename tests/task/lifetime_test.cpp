@@ -21,14 +21,14 @@
 #define ROTA_TEST_FAILING_MEMORY 1
 #endif
 
+static constexpr std::size_t large = 2048;
+
 #ifdef ROTA_TEST_FAILING_MEMORY
 namespace {
 
 // Which allocation of a large block fails, counted down; negative: none.
 std::atomic<int> failing{-1};
 std::atomic<bool> failed{false};
-constexpr std::size_t large = 2048;
-
 void* allocate(std::size_t size) {
   if (size > large && size < 2 * large && failing >= 0 && failing.fetch_sub(1) == 0) {
     failed = true;
