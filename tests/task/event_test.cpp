@@ -69,8 +69,8 @@ TEST_P(event, may_be_destroyed_by_the_task_that_it_woke) {
   auto program = []() -> task<> {
     for (int i = 0; i < 300; ++i) {
       std::optional<rota::async_event> e{std::in_place};
-      auto setter = [](rota::async_event& event) -> task<> {
-        event.set();
+      auto setter = [](rota::async_event& doomed) -> task<> {
+        doomed.set();
         co_return;
       };
       auto h = rota::spawn(setter(*e));
