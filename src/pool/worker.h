@@ -50,7 +50,8 @@ class alignas(64) worker {
 
   // The job that runs, or null between steps.
   job* current() const noexcept { return current_.load(sync::memory_order_relaxed); }
-  void set_current(job* j) noexcept { current_.store(j, sync::memory_order_relaxed); }
+  // release: pairs with running().
+  void set_current(job* j) noexcept { current_.store(j, sync::memory_order_release); }
 
   // Goes on with `frame` in the same step once the running frame has returned.
   void hand_over(std::coroutine_handle<> frame) noexcept { hand_over_ = frame; }
@@ -98,6 +99,8 @@ class alignas(64) worker {
 
   // Scheduling points: each but the first ends a step. acquire: shows what the steps did.
   std::uint64_t steps() const noexcept { return points_.load(sync::memory_order_acquire); }
+  // The job that runs, for other threads: it may be another one at once.
+  const job* running() const noexcept { return current_.load(sync::memory_order_acquire); }
   std::source_location running_where() const noexcept {
     return where_.load(sync::memory_order_relaxed);
   }

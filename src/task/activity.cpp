@@ -203,7 +203,8 @@ void request_stop(activity& a) noexcept {
   // seq_cst: see begin_wait() and get_extras().
   const std::uint32_t before = a.state_.fetch_or(activity::stop, sync::memory_order_seq_cst);
   if (before & activity::stop) return;
-  if (extras* e = a.existing_extras()) e->stop.request_stop();
+  // The task may end meanwhile if nobody holds its handle, so its stop source is copied first.
+  if (a.existing_extras()) runtime_state::of(a).stop_source_of(a).request_stop();
   const auto cancel = [](activity& strand) {
     if ((strand.state_.load(sync::memory_order_seq_cst) & activity::cancellable) && strand.claim())
       make_ready(strand);

@@ -80,13 +80,18 @@ class activity : public job {
   }
   extras& get_extras();
   extras* existing_extras() const noexcept {
-    return reinterpret_cast<extras*>(side_.load(sync::memory_order_seq_cst));
+    const std::uintptr_t side = side_.load(sync::memory_order_seq_cst);
+    return (side & is_root) ? nullptr : reinterpret_cast<extras*>(side);
+  }
+
+  void set_root(activity& root) noexcept {
+    side_.store(reinterpret_cast<std::uintptr_t>(&root) | is_root, sync::memory_order_relaxed);
   }
 
   // The task that a strand belongs to.
   static activity& root_of(const activity& a) noexcept {
     if (a.state_.load(sync::memory_order_relaxed) & branch) [[unlikely]]
-      return *reinterpret_cast<activity*>(a.side_.load(sync::memory_order_relaxed));
+      return *reinterpret_cast<activity*>(a.side_.load(sync::memory_order_relaxed) & ~is_root);
     return const_cast<activity&>(a);
   }
 
@@ -99,7 +104,7 @@ class activity : public job {
   // The wait kind in the top byte, the awaiter below.
   sync::atomic<std::uint64_t> waits_{0};
 
-  // The extras of a task; the root of a branch.
+  // The extras of a task; of a branch its root, with is_root set.
   sync::atomic<std::uintptr_t> side_{0};
 
   sync::atomic<std::uint32_t> id_{0};
@@ -108,6 +113,7 @@ class activity : public job {
   sync::atomic<std::uint8_t> shields_{0};  // of a task: how many are up; of a branch: unused
 
  private:
+  static constexpr std::uintptr_t is_root = 1;
   static constexpr std::uint64_t low_56 = (std::uint64_t{1} << 56) - 1;
 };
 

@@ -30,14 +30,27 @@ using detail::worker;
 
 namespace {
 
-// A strand ends while its task goes on in others. The task's own control block stays.
-void end_strand(worker& w, activity& strand) noexcept {
-  if (strand.state_.load(sync::memory_order_relaxed) & activity::branch)
-    runtime_state::of(strand).free(&strand, &w);
-  else
-    strand.frame = nullptr;
-  w.set_current(nullptr);
-}
+// A strand may end while its task goes on in others. What is known of it is noted before the count
+// that lets the task go on: after that a task's own control block may be anybody's.
+class ending_strand {
+ public:
+  explicit ending_strand(worker& w) noexcept
+      : worker_(w), strand_(static_cast<activity*>(w.current())) {
+    is_branch_ = (strand_->state_.load(sync::memory_order_relaxed) & activity::branch) != 0;
+    // It has nowhere to go on; if it does go on after all, the next wait sets this again.
+    strand_->frame = nullptr;
+  }
+
+  void end() noexcept {
+    if (is_branch_) runtime_state::of(*strand_).free(strand_, &worker_);
+    worker_.set_current(nullptr);
+  }
+
+ private:
+  worker& worker_;
+  activity* strand_;
+  bool is_branch_;
+};
 
 void keep_first(sync::atomic<std::exception_ptr*>& place,
                 const std::exception_ptr& error) noexcept {
@@ -59,15 +72,14 @@ void fork_scope::start(std::coroutine_handle<> parent, std::coroutine_handle<> c
 }
 
 bool fork_scope::wait(std::coroutine_handle<> parent) noexcept {
-  worker& w = *worker::here();
-  auto* strand = static_cast<activity*>(w.current());
+  ending_strand strand{*worker::here()};
   parent_ = parent;
   const std::int32_t taken = taken_;
   // acq_rel: the last child sees parent_; we see what the children wrote.
   const std::int32_t before = balance_.fetch_add(taken, sync::memory_order_acq_rel);
   if (before + taken == 0) return false;
   // The last child goes on with the parent, so this strand ends here.
-  end_strand(w, *strand);
+  strand.end();
   return true;
 }
 
@@ -95,7 +107,7 @@ detail::job* fork_access::adopt(worker& w, void* item) {
   auto& scope = *static_cast<fork_scope*>(item);
   runtime_state& home = runtime_state::of(*scope.root_);
   activity* strand = home.allocate(&w);
-  strand->side_.store(reinterpret_cast<std::uintptr_t>(scope.root_), sync::memory_order_relaxed);
+  strand->set_root(*scope.root_);
   strand->id_.store(scope.root_->id_.load(sync::memory_order_relaxed), sync::memory_order_relaxed);
   strand->state_.store(activity::live | activity::branch, sync::memory_order_release);
   scope.root_->state_.fetch_or(activity::branched, sync::memory_order_relaxed);
@@ -115,11 +127,12 @@ void fork_access::finish(std::coroutine_handle<> child, promise_base& promise) n
     return;
   }
   // The parent went on without us. acq_rel: the parent sees our result; the last sees the others'.
+  ending_strand strand{w};
   if (scope.balance_.fetch_sub(1, sync::memory_order_acq_rel) == 1) {
     w.hand_over(scope.parent_);
     return;
   }
-  end_strand(w, static_cast<activity&>(*w.current()));
+  strand.end();
 }
 
 void detail::finish_fork(std::coroutine_handle<> frame, promise_base& promise) noexcept {

@@ -308,6 +308,12 @@ void runtime_state::destroy_rest() noexcept {
   for_each_live([&](activity& a) { drop_extras(a); });
 }
 
+std::stop_source runtime_state::stop_source_of(const activity& a) {
+  std::lock_guard guard{names_mutex_};
+  const extras* e = a.existing_extras();
+  return e ? e->stop : std::stop_source{std::nostopstate};
+}
+
 void runtime_state::drop_extras(activity& a) noexcept {
   if (a.state_.load(sync::memory_order_relaxed) & activity::branch) return;
   extras* e = a.existing_extras();
@@ -331,7 +337,7 @@ void runtime_state::watch_steps() {
     for (unsigned i = 0; i < pool_.size(); ++i) {
       worker& w = pool_.at(i);
       seen& s = last[i];
-      const auto* a = static_cast<const activity*>(w.current());
+      const auto* a = static_cast<const activity*>(w.running());
       if (w.points() != s.points || !a) {
         s = {w.points(), now, false};
       } else if (!s.reported && now - s.since >= limit) {

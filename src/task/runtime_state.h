@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <source_location>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,9 @@ class runtime_state {
       for (activity& a : s->blocks)
         if (a.state_.load(sync::memory_order_acquire) & activity::live) f(a);
   }
+
+  // A copy of a task's stop source, without state if the task has none or is gone.
+  std::stop_source stop_source_of(const activity& a);
 
   void report_unobserved(std::exception_ptr error, const activity& a) noexcept;
 
