@@ -19,8 +19,8 @@ bool activity::begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kin
   frame = leaf;
   if (can_be_cancelled && may_be_stopped() && stop_requested()) [[unlikely]]
     return false;
-  waits_.store((static_cast<std::uint64_t>(kind) << 56) | reinterpret_cast<std::uintptr_t>(awaiter),
-               sync::memory_order_relaxed);
+  link = reinterpret_cast<job*>((static_cast<std::uintptr_t>(kind) << 56) |
+                                reinterpret_cast<std::uintptr_t>(awaiter));
   if (w.home().is_strict()) w.hold(this);
   const std::uint32_t also = can_be_cancelled ? waiting | cancellable : waiting;
   // release: whoever claims us sees the frame and the awaiter.
@@ -68,10 +68,10 @@ void activity::end_look() noexcept {
 }
 
 void activity::append(wait_list& list, activity& a) noexcept {
-  a.link = nullptr;
+  a.next_ = nullptr;
   a.prev_ = list.last_;
   if (list.last_)
-    list.last_->link = &a;
+    list.last_->next_ = &a;
   else
     list.first_ = &a;
   list.last_ = &a;
@@ -80,16 +80,16 @@ void activity::append(wait_list& list, activity& a) noexcept {
 
 void activity::remove(wait_list& list, activity& a) noexcept {
   if (!a.linked_) return;
-  auto* next = static_cast<activity*>(a.link);
+  activity* next = a.next_;
   if (a.prev_)
-    a.prev_->link = next;
+    a.prev_->next_ = next;
   else
     list.first_ = next;
   if (next)
     next->prev_ = a.prev_;
   else
     list.last_ = a.prev_;
-  a.link = nullptr;
+  a.next_ = nullptr;
   a.prev_ = nullptr;
   a.linked_ = false;
 }

@@ -2,7 +2,8 @@
 // look at one that was freed is a look at another task, never at something else.
 //
 // Who may touch what:
-//   frame, link, ready_at, prev_   whoever holds the job: a queue, a worker, a wait list
+//   frame, link, ready_at          whoever holds the job: a queue, a worker, who has claimed it
+//   next_, prev_, linked_          the owner of the wait list, under its lock
 //   state_                         anyone, by read-modify-write
 //   follower_                      the task when it ends, its handle, and the one task that joins
 //
@@ -58,11 +59,12 @@ class activity : public job {
   bool begin_look() noexcept;
   void end_look() noexcept;
 
+  // What a waiting task waits for; for who has claimed it or looks at it.
   wait_kind kind() const noexcept {
-    return static_cast<wait_kind>(waits_.load(sync::memory_order_relaxed) >> 56);
+    return static_cast<wait_kind>(reinterpret_cast<std::uintptr_t>(link) >> 56);
   }
   void* awaiter() const noexcept {
-    return reinterpret_cast<void*>(waits_.load(sync::memory_order_relaxed) & low_56);
+    return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(link) & low_56);
   }
 
   // --- stopping ---
@@ -101,8 +103,9 @@ class activity : public job {
   // Who joins us, or how we stand with the handle. Of a free control block: the next free one.
   sync::atomic<std::uintptr_t> follower_{nobody};
 
-  // The wait kind in the top byte, the awaiter below.
-  sync::atomic<std::uint64_t> waits_{0};
+  // The next in a wait list. Not `link`: a task that was cancelled is queued while it is still
+  // listed. While it waits, link holds the wait kind in the top byte and the awaiter below.
+  activity* next_ = nullptr;
 
   // The extras of a task; of a branch its root, with is_root set.
   sync::atomic<std::uintptr_t> side_{0};

@@ -113,7 +113,7 @@ void runtime_state::free(activity* a, worker* w) noexcept {
   drop_extras(*a);
   a->state_.store(0, sync::memory_order_relaxed);
   a->side_.store(0, sync::memory_order_relaxed);
-  a->waits_.store(0, sync::memory_order_relaxed);
+  a->link = nullptr;
   a->shields_.store(0, sync::memory_order_relaxed);
   const auto put = [a](free_list& list) {
     a->follower_.store(reinterpret_cast<std::uintptr_t>(list.first), sync::memory_order_relaxed);
