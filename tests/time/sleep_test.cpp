@@ -75,7 +75,9 @@ TEST_P(sleep, ends_in_the_order_of_the_deadlines) {
   rota::run(program(), options());
   std::vector<int> expected;
   for (int i = 9; i >= 0; --i) expected.push_back(i);
-  if (GetParam() <= 1) {
+  // Several that are late together go by their places in strict order, and beside each other on
+  // several workers.
+  if (GetParam() == 1) {
     EXPECT_EQ(order, expected);
   } else {
     EXPECT_EQ(order.size(), expected.size());
@@ -89,7 +91,7 @@ TEST(sleep, those_of_one_deadline_end_in_the_order_in_which_they_began) {
     log += c;
   };
   auto program = [&]() -> task<> {
-    for (const auto away : {30us, 2'000us, 20'000us}) {
+    for (const auto away : {10'000us, 30'000us}) {
       log.clear();
       const auto until = clock::now() + away;
       rota::task_group g;
