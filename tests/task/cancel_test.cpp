@@ -294,7 +294,7 @@ TEST(at_exit, tasks_that_cannot_be_stopped_are_destroyed) {
       for (int i = 0; i < 20; ++i) co_await rota::suspend();
     };
     rt.run(program());
-    EXPECT_EQ(rota_test::tracked::alive, 4);
+    EXPECT_TRUE(rota_test::eventually([] { return rota_test::tracked::alive == 4; }));
   }
   EXPECT_EQ(rota_test::tracked::alive, 0);
 }
