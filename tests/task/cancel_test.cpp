@@ -141,13 +141,13 @@ TEST_P(stop, reaches_a_task_again_when_it_waits_again) {
 
 TEST_P(stop, reaches_it_when_the_runtime_ends) {
   never n;
+  auto waits = [&](rota_test::tracked) -> task<> { co_await wait(n); };
+  auto program = [&]() -> task<> {
+    for (int i = 0; i < 3; ++i) rota::spawn(waits({}));
+    for (int i = 0; i < 5; ++i) co_await rota::suspend();
+  };
   {
     rota::runtime rt{options()};
-    auto waits = [&](rota_test::tracked) -> task<> { co_await wait(n); };
-    auto program = [&]() -> task<> {
-      for (int i = 0; i < 3; ++i) rota::spawn(waits({}));
-      for (int i = 0; i < 5; ++i) co_await rota::suspend();
-    };
     rt.run(program());
   }
   EXPECT_EQ(rota_test::tracked::alive, 0);
@@ -266,7 +266,6 @@ TEST(at_exit, cancel_reaches_tasks_that_are_spawned_meanwhile) {
 TEST(at_exit, tasks_that_cannot_be_stopped_are_destroyed) {
   never n;
   {
-    rota::runtime rt{rota_test::with_workers(2)};
     auto stubborn = [&](rota_test::tracked) -> task<> {
       rota::shield deaf;
       co_await n.event.wait();
@@ -293,6 +292,7 @@ TEST(at_exit, tasks_that_cannot_be_stopped_are_destroyed) {
       rota::spawn(joined());
       for (int i = 0; i < 20; ++i) co_await rota::suspend();
     };
+    rota::runtime rt{rota_test::with_workers(2)};
     rt.run(program());
     EXPECT_TRUE(rota_test::eventually([] { return rota_test::tracked::alive == 4; }));
   }

@@ -195,12 +195,12 @@ TEST_P(channel_of, carries_what_can_only_be_moved) {
 
 TEST_P(channel_of, plain_threads_can_send_and_receive_if_they_need_not_wait) {
   channel<int> in{capacity()};
-  rota::runtime rt{options()};
   auto program = [&]() -> task<int> {
     int sum = 0;
     while (auto m = co_await in.receive()) sum += *m;
     co_return sum;
   };
+  rota::runtime rt{options()};
   std::jthread thread([&in, expected = rota::outside{rt}] {
     for (int i = 1; i <= 100; ++i)
       while (!in.try_send(i)) std::this_thread::yield();

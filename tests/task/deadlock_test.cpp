@@ -46,7 +46,6 @@ INSTANTIATE_TEST_SUITE_P(workers, deadlock, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(deadlock, names_the_task_and_the_place_of_a_wait) {
   rota::async_event never;
-  rota::runtime rt{options()};
   unsigned line = 0;
   auto inner = [&]() -> task<> {
     line = __LINE__ + 1;
@@ -56,6 +55,7 @@ TEST_P(deadlock, names_the_task_and_the_place_of_a_wait) {
     rota::this_task::set_name("patient");
     co_await inner();
   };
+  rota::runtime rt{options()};
   const std::string report = report_of(rt, program());
   EXPECT_TRUE(says(report, "'patient' waits for an event"));
   EXPECT_TRUE(says(report, "deadlock_test.cpp:" + std::to_string(line)));
@@ -123,43 +123,42 @@ TEST_P(deadlock, of_two_mutexes_is_reported_as_a_cycle) {
 
 TEST_P(deadlock, of_a_task_that_locks_a_mutex_twice_is_reported_as_a_cycle) {
   rota::async_mutex m;
-  rota::runtime rt{options()};
   auto program = [&]() -> task<> {
     auto once = co_await m.lock();
     auto twice = co_await m.lock();
   };
+  rota::runtime rt{options()};
   EXPECT_TRUE(says(report_of(rt, program()), "the cycle: 1 -> 1"));
 }
 
 TEST_P(deadlock, of_a_channel_is_reported) {
-  rota::runtime rt{options()};
   rota::channel<int> empty{1};
   auto program = [&]() -> task<> { co_await empty.receive(); };
-  EXPECT_TRUE(says(report_of(rt, program()), "waits to receive from an empty channel"));
   rota::channel<int> full{0};
   auto sender = [&]() -> task<> { co_await full.send(1); };
+  rota::runtime rt{options()};
+  EXPECT_TRUE(says(report_of(rt, program()), "waits to receive from an empty channel"));
   EXPECT_TRUE(says(report_of(rt, sender()), "waits to send into a full channel"));
 }
 
 TEST_P(deadlock, of_guards_is_reported) {
-  rota::runtime rt{options()};
   bool never = false;
   auto plain = [&]() -> task<> { co_await rota::guard([&] { return never; }); };
-  EXPECT_TRUE(says(report_of(rt, plain()), "waits for a guard to hold"));
   rota::cell<int> zero{0};
   auto with_cell = [&]() -> task<> { co_await zero.until([](int v) { return v > 0; }); };
+  rota::runtime rt{options()};
+  EXPECT_TRUE(says(report_of(rt, plain()), "waits for a guard to hold"));
   EXPECT_TRUE(says(report_of(rt, with_cell()), "waits for a cell to change"));
 }
 
 TEST_P(deadlock, of_a_semaphore_is_reported) {
-  rota::runtime rt{options()};
   rota::async_semaphore none{0};
   auto program = [&]() -> task<> { co_await none.acquire(); };
+  rota::runtime rt{options()};
   EXPECT_TRUE(says(report_of(rt, program()), "waits for a semaphore"));
 }
 
 TEST_P(deadlock, of_many_guards_is_reported) {
-  rota::runtime rt{options()};
   int turn = 0;
   auto wait_for = [&](int mine) -> task<> {
     co_await rota::guard([&turn, mine] { return turn == mine; });
@@ -169,13 +168,14 @@ TEST_P(deadlock, of_many_guards_is_reported) {
     for (int i = 1; i <= 20; ++i) g.spawn(wait_for(i));
     co_await g.join();
   };
+  rota::runtime rt{options()};
   EXPECT_TRUE(says(report_of(rt, program()), "waits for a guard to hold"));
 }
 
 TEST_P(deadlock, is_none_while_something_outside_is_expected) {
-  rota::runtime rt{options()};
   rota::async_event event;
   auto program = [&]() -> task<> { co_await event.wait(); };
+  rota::runtime rt{options()};
   std::jthread thread([&event, expected = rota::outside{rt}] {
     std::this_thread::sleep_for(20ms);
     event.set();
@@ -199,9 +199,9 @@ TEST_P(deadlock, can_be_told_by_a_task_that_something_outside_is_expected) {
 }
 
 TEST_P(deadlock, is_reported_when_the_last_expectation_is_gone) {
-  rota::runtime rt{options()};
   rota::async_event never;
   auto program = [&]() -> task<> { co_await never.wait(); };
+  rota::runtime rt{options()};
   std::jthread thread([expected = std::make_unique<rota::outside>(rt)]() mutable {
     std::this_thread::sleep_for(20ms);
     expected.reset();
@@ -210,7 +210,6 @@ TEST_P(deadlock, is_reported_when_the_last_expectation_is_gone) {
 }
 
 TEST_P(deadlock, is_none_while_a_task_sleeps_or_blocks) {
-  rota::runtime rt{options()};
   rota::async_event event;
   auto sleeper = [&]() -> task<> {
     co_await rota::sleep_for(20ms);
@@ -221,11 +220,11 @@ TEST_P(deadlock, is_none_while_a_task_sleeps_or_blocks) {
     rota::spawn(sleeper());
     co_await event.wait();
   };
+  rota::runtime rt{options()};
   EXPECT_NO_THROW(rt.run(program()));
 }
 
 TEST_P(deadlock, is_none_while_another_program_can_still_help) {
-  rota::runtime rt{options()};
   rota::async_event event;
   auto waits = [&]() -> task<> { co_await event.wait(); };
   std::atomic<bool> begun{false};
@@ -234,6 +233,7 @@ TEST_P(deadlock, is_none_while_another_program_can_still_help) {
     for (int i = 0; i < 100; ++i) co_await rota::sleep_for(200us);
     event.set();
   };
+  rota::runtime rt{options()};
   std::jthread other([&] { rt.run(helps()); });
   // Until the helper has begun there is a deadlock, and it may be reported.
   ASSERT_TRUE(rota_test::eventually([&] { return begun.load(); }));
@@ -244,7 +244,6 @@ TEST_P(deadlock, leaves_the_tasks_as_they_are_until_the_runtime_ends) {
   rota::async_event never;
   bool unwound = false;
   {
-    rota::runtime rt{options()};
     auto stuck = [&]() -> task<> {
       rota_test::tracked local;
       try {
@@ -260,6 +259,7 @@ TEST_P(deadlock, leaves_the_tasks_as_they_are_until_the_runtime_ends) {
       co_await never.wait();
     };
     auto program = [&]() -> task<> { co_await rota::when_all(stuck(), shielded()); };
+    rota::runtime rt{options()};
     EXPECT_THROW(rt.run(program()), rota::deadlock);
     EXPECT_EQ(rota_test::tracked::alive, 2);
   }
@@ -306,7 +306,6 @@ TEST_P(deadlock, leaves_a_runtime_that_can_be_used) {
 }
 
 TEST_P(deadlock, of_a_parent_that_waits_for_a_forked_child_is_reported) {
-  rota::runtime rt{options()};
   rota::async_event never;
   auto child = [&]() -> task<> { co_await never.wait(); };
   auto program = [&]() -> task<> {
@@ -314,6 +313,7 @@ TEST_P(deadlock, of_a_parent_that_waits_for_a_forked_child_is_reported) {
     co_await forks.fork(child());
     co_await forks.join();
   };
+  rota::runtime rt{options()};
   EXPECT_TRUE(says(report_of(rt, program()), "waits for an event"));
 }
 

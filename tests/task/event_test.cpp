@@ -59,8 +59,8 @@ TEST_P(event, that_was_reset_is_waited_for_again) {
 
 TEST_P(event, can_be_set_by_a_plain_thread) {
   rota::async_event e;
-  rota::runtime rt{rota_test::with_workers(GetParam())};
   auto program = [&]() -> task<> { co_await e.wait(); };
+  rota::runtime rt{rota_test::with_workers(GetParam())};
   std::jthread thread([&e, expected = rota::outside{rt}] { e.set(); });
   rt.run(program());
 }

@@ -264,13 +264,13 @@ TEST_F(fairness, holds_beside_tasks_that_call_without_end) {
   auto caller = [&]() -> task<> {
     while (!rota::this_task::stop_requested()) co_await nothing();
   };
-  rota::runtime rt{rota_test::with_workers(1)};
   auto program = [&]() -> task<> {
     std::vector<rota::join_handle<>> all;
     for (int i = 0; i < hogs; ++i) all.push_back(rota::spawn(caller()));
     for (int i = 0; i < 20; ++i) co_await rota::suspend();
     for (auto& h : all) h.request_stop();
   };
+  rota::runtime rt{rota_test::with_workers(1)};
   rt.run(program());
   EXPECT_LE(rt.statistics().max_ready_delay, live + rota::fairness_slack);
 }

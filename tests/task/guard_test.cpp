@@ -88,11 +88,11 @@ TEST_P(guard, that_names_a_cell_twice_is_fine) {
 
 TEST_P(guard, on_a_cell_sees_what_a_plain_thread_writes) {
   rota::cell<int> x{0};
-  rota::runtime rt{options()};
   auto program = [&]() -> task<int> {
     co_await x.until([](int v) { return v >= 100; });
     co_return x.get();
   };
+  rota::runtime rt{options()};
   std::jthread thread([&x, expected = rota::outside{rt}] {
     for (int i = 1; i <= 100; ++i) x.set(i);
   });

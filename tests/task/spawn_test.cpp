@@ -71,11 +71,11 @@ TEST_P(spawn, throws_its_exception_into_who_joins_it) {
 
 TEST_P(spawn, runs_also_when_its_handle_is_dropped) {
   std::atomic<int> ran{0};
-  rota::runtime rt{options().with_at_exit(rota::at_exit::drain)};
   auto program = [&]() -> task<> {
     for (int i = 0; i < 100; ++i) rota::spawn(count(ran));
     co_return;
   };
+  rota::runtime rt{options().with_at_exit(rota::at_exit::drain)};
   rt.run(program());
   EXPECT_TRUE(eventually([&] { return ran == 100; }));
 }
@@ -187,8 +187,8 @@ TEST_P(spawn, can_be_called_from_plain_threads) {
 }
 
 TEST_P(spawn, a_handle_made_by_a_plain_thread_can_be_joined_by_a_task) {
-  rota::runtime rt{options()};
   auto join = [](rota::join_handle<int> h) -> task<int> { co_return co_await h; };
+  rota::runtime rt{options()};
   EXPECT_EQ(rt.run(join(rt.spawn(number(9)))), 9);
 }
 
@@ -259,11 +259,11 @@ TEST(spawn, awaiting_an_empty_handle_ends_the_program_with_a_message) {
 }
 
 TEST(spawn, counts_tasks_begun_and_ended) {
-  rota::runtime rt{rota_test::with_workers(2)};
   std::atomic<int> ran{0};
   auto program = [&]() -> task<> {
     for (int i = 0; i < 50; ++i) co_await rota::spawn(count(ran));
   };
+  rota::runtime rt{rota_test::with_workers(2)};
   rt.run(program());
   EXPECT_TRUE(eventually([&] { return rt.statistics().finished == 51; }));
   EXPECT_EQ(rt.statistics().spawned, 51u);
