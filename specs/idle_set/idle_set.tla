@@ -308,7 +308,7 @@ FoundWork(w) ==
   /\ IF searching[w]
        THEN /\ searchers' = searchers - 1
             /\ searching' = [searching EXCEPT ![w] = FALSE]
-            /\ Go(w, IF searchers = 1 /\ Mutant # "no_surplus_look"
+            /\ Go(w, IF searchers = 1 /\ bits # {} /\ Mutant # "no_surplus_look"
                        THEN "fence_surplus" ELSE "run")
        ELSE /\ Go(w, "run")
             /\ UNCHANGED <<searchers, searching>>

@@ -30,12 +30,11 @@ bool idle_set::leave(unsigned worker) noexcept {
   return ourselves;
 }
 
-unsigned idle_set::choose_in(unsigned group, unsigned waker, unsigned last_choice,
-                             bool even_if_searching) noexcept {
+unsigned idle_set::choose_in(unsigned group, unsigned waker, unsigned last_choice) noexcept {
   auto& bits = words_[group].bits;
   std::uint64_t w = bits.load(sync::memory_order_relaxed);
   for (;;) {
-    if ((w & sleepers) == 0 || (w > sleepers && !even_if_searching)) return nobody;
+    if ((w & sleepers) == 0 || w > sleepers) return nobody;
     std::uint64_t candidates = w & sleepers;
     if (last_choice / per_group == group && candidates != bit(last_choice))
       candidates &= ~bit(last_choice);
@@ -55,10 +54,10 @@ unsigned idle_set::choose_in(unsigned group, unsigned waker, unsigned last_choic
   }
 }
 
-unsigned idle_set::choose(unsigned waker, unsigned last_choice, bool even_if_searching) noexcept {
+unsigned idle_set::choose(unsigned waker, unsigned last_choice) noexcept {
   const unsigned first = waker == nobody ? 0 : waker / per_group;
   for (unsigned i = 0; i < groups_; ++i) {
-    const unsigned chosen = choose_in((first + i) % groups_, waker, last_choice, even_if_searching);
+    const unsigned chosen = choose_in((first + i) % groups_, waker, last_choice);
     if (chosen != nobody) return chosen;
   }
   return nobody;

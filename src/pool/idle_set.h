@@ -36,9 +36,8 @@ class idle_set {
   bool leave(unsigned worker) noexcept;
 
   // Chooses a sleeper for `waker`, takes it out and counts it as a searcher; `nobody` if none
-  // sleeps or, unless `even_if_searching`, somebody searches already. `last_choice` is taken only
-  // if there is no other.
-  unsigned choose(unsigned waker, unsigned last_choice, bool even_if_searching) noexcept;
+  // sleeps or somebody searches already. `last_choice` is taken only if there is no other.
+  unsigned choose(unsigned waker, unsigned last_choice) noexcept;
 
   // Cheap: is there anybody whom choose() might return?
   bool worth_waking() const noexcept {
@@ -76,8 +75,7 @@ class idle_set {
   }
   word& word_of(unsigned worker) const noexcept { return words_[worker / per_group]; }
   std::uint64_t full(unsigned group) const noexcept;
-  unsigned choose_in(unsigned group, unsigned waker, unsigned last_choice,
-                     bool even_if_searching) noexcept;
+  unsigned choose_in(unsigned group, unsigned waker, unsigned last_choice) noexcept;
 
   const unsigned workers_;
   const unsigned groups_;

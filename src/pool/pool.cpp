@@ -57,9 +57,8 @@ void pool::post(job* j) {
   visitors_.fetch_sub(1, sync::memory_order_release);
 }
 
-void pool::wake_one(unsigned waker, bool even_if_searching) noexcept {
-  const unsigned sleeper =
-      idle_.choose(waker, lookout_.load(sync::memory_order_relaxed), even_if_searching);
+void pool::wake_one(unsigned waker) noexcept {
+  const unsigned sleeper = idle_.choose(waker, lookout_.load(sync::memory_order_relaxed));
   if (sleeper == idle_set::nobody) return;
   wakes_.fetch_add(1, sync::memory_order_relaxed);
   workers_[sleeper]->notifier().notify();

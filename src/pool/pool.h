@@ -129,7 +129,7 @@ class pool {
  private:
   friend class worker;
 
-  void wake_one(unsigned waker, bool even_if_searching = false) noexcept;
+  void wake_one(unsigned waker) noexcept;
   void release_watchers(worker& w);
   void check_quiet();
   bool timers_pending() const noexcept;

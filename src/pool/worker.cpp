@@ -486,7 +486,8 @@ void worker::found_work(bool searching) noexcept {
   }
   // Other searchers do the same when they leave.
   if (searching ? !idle_.end_search(index_) : !lookout) return;
-  if (!shared_) return;
+  // Who falls asleep from now on looks around after that.
+  if (!idle_.any()) return;
   sync::heavy_fence();
   if (idle_.any() && (sees_work() || leaves_slots_alone())) home_.wake_one(index_);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace rota::detail {
 
@@ -16,11 +17,12 @@ void timer_wheel::place(timer& t) noexcept {
   const unsigned level =
       differs < slots ? 0 : (static_cast<unsigned>(std::bit_width(differs)) - 1) / bits;
   const unsigned slot = static_cast<unsigned>(tick >> (bits * level)) % slots;
-  timer*& head = heads_[level][slot];
-  t.next = head;
-  if (head) head->place = &t.next;
-  t.place = &head;
-  head = &t;
+  t.slot = static_cast<std::uint16_t>(level * slots + slot);
+  t.next = nullptr;
+  list& in = lists_[t.slot];
+  t.place = in.head ? in.end : &in.head;
+  *t.place = &t;
+  in.end = &t.next;
   occupied_[level] |= std::uint64_t{1} << slot;
 }
 
@@ -31,15 +33,13 @@ void timer_wheel::add(timer& t) noexcept {
 
 void timer_wheel::remove(timer& t) noexcept {
   if (!t.place) return;
+  list& in = lists_[t.slot];
   *t.place = t.next;
-  if (t.next) {
+  if (t.next)
     t.next->place = t.place;
-  } else if (timer** first = &heads_[0][0];
-             t.place >= first && t.place < first + levels * slots && *t.place == nullptr) {
-    // It was alone in its slot.
-    const auto index = static_cast<std::size_t>(t.place - first);
-    occupied_[index / slots] &= ~(std::uint64_t{1} << (index % slots));
-  }
+  else
+    in.end = t.place;
+  if (!in.head) occupied_[t.slot / slots] &= ~(std::uint64_t{1} << (t.slot % slots));
   t.place = nullptr;
   t.next = nullptr;
   --count_;
@@ -68,7 +68,7 @@ std::uint64_t timer_wheel::next() const noexcept {
   // The earliest of the slot, if that is quickly found: else where the slot begins.
   std::uint64_t earliest = never;
   int looked_at = 0;
-  for (const timer* t = heads_[level][slot]; t; t = t->next) {
+  for (const timer* t = lists_[level * slots + slot].head; t; t = t->next) {
     if (++looked_at > 16) return slot_begin(level, slot);
     earliest = std::min(earliest, t->tick);
   }
@@ -84,37 +84,24 @@ timer* timer_wheel::advance(std::uint64_t to, std::size_t limit) noexcept {
     const std::uint64_t begin = slot_begin(level, slot);
     if (begin > to) break;
     now_ = std::max(now_, begin);
-    timer*& head = heads_[level][slot];
+    timer*& head = lists_[level * slots + slot].head;
     if (level > 0) {
-      // The oldest first, so that the newest is first again where they fall.
-      timer* oldest_first = nullptr;
-      while (timer* t = head) {
-        head = t->next;
-        t->next = oldest_first;
-        oldest_first = t;
-      }
+      timer* t = std::exchange(head, nullptr);
       occupied_[level] &= ~(std::uint64_t{1} << slot);
-      while (timer* t = oldest_first) {
-        oldest_first = t->next;
-        place(*t);
-      }
+      while (t) place(*std::exchange(t, t->next));
       continue;
     }
-    // Within one tick, in the order in which they were set: the list has the newest first.
-    timer* reversed = nullptr;
-    while (head && limit > 0) {
-      timer* t = head;
-      head = t->next;
-      if (head) head->place = &head;
-      t->next = reversed;
-      t->place = nullptr;
-      reversed = t;
-      --limit;
-      --count_;
+    *last = head;
+    for (; head && limit > 0; --limit, --count_) {
+      last = &head->next;
+      head->place = nullptr;
+      head = head->next;
     }
-    if (!head) occupied_[0] &= ~(std::uint64_t{1} << slot);
-    *last = reversed;
-    while (*last) last = &(*last)->next;
+    *last = nullptr;
+    if (head)
+      head->place = &head;
+    else
+      occupied_[0] &= ~(std::uint64_t{1} << slot);
   }
   if (limit > 0) now_ = std::max(now_, to);
   return due;

@@ -45,6 +45,13 @@ class timer_wheel {
   static constexpr unsigned levels = 8;
   static constexpr std::uint64_t horizon = (std::uint64_t{1} << (bits * levels)) - 1;
 
+  // The timers of a slot, in the order in which they came. `end` is where the next one is linked;
+  // meaningless while there is none.
+  struct list {
+    timer* head = nullptr;
+    timer** end = nullptr;
+  };
+
   void place(timer& t) noexcept;
   std::uint64_t slot_begin(unsigned level, unsigned slot) const noexcept;
   bool first_slot(unsigned& level, unsigned& slot) const noexcept;
@@ -52,7 +59,7 @@ class timer_wheel {
   std::uint64_t now_ = 0;
   std::size_t count_ = 0;
   std::array<std::uint64_t, levels> occupied_{};  // a bit a slot
-  std::array<std::array<timer*, slots>, levels> heads_{};
+  std::array<list, levels * slots> lists_{};
 };
 
 }  // namespace rota::detail

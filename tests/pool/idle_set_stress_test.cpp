@@ -74,9 +74,8 @@ void nobody_is_chosen_twice(unsigned workers, std::uint64_t rounds) {
     rng random{rota::test::seed() * 10 + me};
     while (playing.load() != 0) {
       const auto waker = static_cast<unsigned>(random.below(workers + 1));
-      const unsigned c =
-          set.choose(waker == workers ? idle_set::nobody : waker,
-                     static_cast<unsigned>(random.below(workers)), random.below(2) == 0);
+      const unsigned c = set.choose(waker == workers ? idle_set::nobody : waker,
+                                    static_cast<unsigned>(random.below(workers)));
       if (c != idle_set::nobody) {
         if (sleepers[c].chosen.fetch_add(1) != 0) twice.fetch_add(1);
         woken.fetch_add(1, std::memory_order_relaxed);
@@ -91,7 +90,7 @@ void nobody_is_chosen_twice(unsigned workers, std::uint64_t rounds) {
   // Nobody is left over as a searcher: a sleeper is worth waking again, in each group.
   for (unsigned w = 0; w < workers; ++w) {
     set.enter(w, false);
-    EXPECT_EQ(set.choose(w, idle_set::nobody, false), w);
+    EXPECT_EQ(set.choose(w, idle_set::nobody), w);
     EXPECT_TRUE(set.end_search(w));
   }
 }

@@ -11,21 +11,28 @@ namespace {
 using rota::detail::idle_set;
 constexpr unsigned nobody = idle_set::nobody;
 
+// Chooses somebody, who finds nothing to do and stops searching.
+unsigned choose_in_vain(idle_set& set, unsigned waker, unsigned last_choice) {
+  const unsigned chosen = set.choose(waker, last_choice);
+  if (chosen != nobody) EXPECT_TRUE(set.end_search(chosen));
+  return chosen;
+}
+
 TEST(idle_set, an_empty_set_has_nobody_to_choose) {
   idle_set set{4};
   EXPECT_FALSE(set.any());
   EXPECT_FALSE(set.all());
   EXPECT_FALSE(set.worth_waking());
-  EXPECT_EQ(set.choose(nobody, nobody, false), nobody);
-  EXPECT_EQ(set.choose(0, nobody, true), nobody);
+  EXPECT_EQ(set.choose(nobody, nobody), nobody);
+  EXPECT_EQ(choose_in_vain(set, 0, nobody), nobody);
 }
 
 TEST(idle_set, a_sleeper_is_chosen_once) {
   idle_set set{4};
   set.enter(2, false);
   EXPECT_TRUE(set.worth_waking());
-  EXPECT_EQ(set.choose(nobody, nobody, false), 2u);
-  EXPECT_EQ(set.choose(nobody, nobody, true), nobody);
+  EXPECT_EQ(set.choose(nobody, nobody), 2u);
+  EXPECT_EQ(choose_in_vain(set, nobody, nobody), nobody);
   EXPECT_FALSE(set.leave(2)) << "the waker took it out already";
 }
 
@@ -33,19 +40,20 @@ TEST(idle_set, who_leaves_by_itself_is_not_chosen) {
   idle_set set{4};
   set.enter(1, false);
   EXPECT_TRUE(set.leave(1));
-  EXPECT_EQ(set.choose(nobody, nobody, true), nobody);
+  EXPECT_EQ(choose_in_vain(set, nobody, nobody), nobody);
 }
 
 TEST(idle_set, nobody_is_woken_while_somebody_searches) {
   idle_set set{4};
   set.enter(0, false);
   set.enter(1, false);
-  EXPECT_EQ(set.choose(nobody, nobody, false), 0u);  // now counts as a searcher
+  EXPECT_EQ(set.choose(nobody, nobody), 0u);  // now counts as a searcher
   EXPECT_FALSE(set.worth_waking());
-  EXPECT_EQ(set.choose(nobody, nobody, false), nobody);
-  EXPECT_EQ(set.choose(nobody, nobody, true), 1u);
+  EXPECT_EQ(set.choose(nobody, nobody), nobody);
+  ASSERT_TRUE(set.begin_search(2));
   EXPECT_FALSE(set.end_search(0));
-  EXPECT_TRUE(set.end_search(1)) << "the last searcher has to look whether more is there";
+  EXPECT_TRUE(set.end_search(2)) << "the last searcher has to look whether more is there";
+  EXPECT_EQ(set.choose(nobody, nobody), 1u);
 }
 
 TEST(idle_set, entering_ends_the_search_in_the_same_step) {
@@ -56,7 +64,7 @@ TEST(idle_set, entering_ends_the_search_in_the_same_step) {
   set.enter(0, true);
   EXPECT_TRUE(set.worth_waking());
   EXPECT_TRUE(set.all());
-  EXPECT_EQ(set.choose(nobody, nobody, false), 0u);
+  EXPECT_EQ(set.choose(nobody, nobody), 0u);
 }
 
 TEST(idle_set, at_most_half_of_the_workers_search) {
@@ -72,17 +80,17 @@ TEST(idle_set, a_waker_prefers_its_children) {
   idle_set set{16};
   for (unsigned i = 0; i < 16; ++i)
     if (i != 3) set.enter(i, false);
-  EXPECT_EQ(set.choose(3, nobody, true), 7u);
-  EXPECT_EQ(set.choose(3, nobody, true), 8u);
-  EXPECT_EQ(set.choose(3, nobody, true), 0u) << "without children anybody will do";
+  EXPECT_EQ(choose_in_vain(set, 3, nobody), 7u);
+  EXPECT_EQ(choose_in_vain(set, 3, nobody), 8u);
+  EXPECT_EQ(choose_in_vain(set, 3, nobody), 0u) << "without children anybody will do";
 }
 
 TEST(idle_set, the_last_choice_is_taken_only_if_there_is_no_other) {
   idle_set set{4};
   set.enter(0, false);
   set.enter(3, false);
-  EXPECT_EQ(set.choose(nobody, 0, true), 3u);
-  EXPECT_EQ(set.choose(nobody, 0, true), 0u);
+  EXPECT_EQ(choose_in_vain(set, nobody, 0), 3u);
+  EXPECT_EQ(choose_in_vain(set, nobody, 0), 0u);
 }
 
 TEST(idle_set, departures_count_everybody_who_was_taken_out_or_left) {
@@ -91,7 +99,7 @@ TEST(idle_set, departures_count_everybody_who_was_taken_out_or_left) {
   set.enter(0, false);
   set.enter(1, false);
   EXPECT_EQ(set.departures(), before);
-  set.choose(nobody, nobody, true);
+  choose_in_vain(set, nobody, nobody);
   EXPECT_EQ(set.departures(), before + 1);
   EXPECT_FALSE(set.leave(0));
   EXPECT_EQ(set.departures(), before + 1) << "a departure was counted twice";
@@ -122,11 +130,11 @@ TEST_P(idle_sets, everybody_is_chosen_once_whoever_wakes) {
     std::set<unsigned> chosen;
     for (unsigned i = 0; i < n; ++i) {
       EXPECT_TRUE(set.any());
-      const unsigned c = set.choose(waker, n - 1, true);
+      const unsigned c = choose_in_vain(set, waker, n - 1);
       ASSERT_LT(c, n);
       ASSERT_TRUE(chosen.insert(c).second) << c << " was chosen twice";
     }
-    EXPECT_EQ(set.choose(waker, nobody, true), nobody);
+    EXPECT_EQ(choose_in_vain(set, waker, nobody), nobody);
     EXPECT_FALSE(set.any());
   }
 }
@@ -137,7 +145,7 @@ TEST_P(idle_sets, a_lonely_sleeper_is_found_wherever_it_is) {
   for (unsigned i = 0; i < n; ++i) {
     set.enter(i, false);
     ASSERT_TRUE(set.worth_waking()) << i;
-    ASSERT_EQ(set.choose(0, nobody, false), i);
+    ASSERT_EQ(set.choose(0, nobody), i);
     ASSERT_TRUE(set.end_search(i)) << i;
   }
 }

@@ -15,6 +15,7 @@ struct timer {
   std::uint64_t tick = 0;   // when it is due
   activity* who = nullptr;
   std::uint32_t wheel = 0;  // whose wheel it is in
+  std::uint16_t slot = 0;   // and where there
   bool fired = false;
 };
 
