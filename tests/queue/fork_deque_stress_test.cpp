@@ -126,18 +126,7 @@ TEST(fork_deque_stress, the_scaffolding_alone_loses_nothing) {
 }
 
 void each_is_taken_once(unsigned thieves) {
-  const std::uint64_t contests = rota::test::rounds(200, 20'000);
-  std::uint64_t stolen = 0;
-  for (std::uint64_t i = 0; i < contests; ++i) {
-    contest c{thieves, std::size_t{1} << (i % 4), 10'000, rota::test::seed() * 100'000 + i};
-    c.run();
-    c.check();
-    stolen += c.stolen();
-    if (testing::Test::HasFailure()) return;
-  }
-  EXPECT_GT(stolen, 0u) << "the thieves never met the owner";
-  std::printf("%llu of %llu stolen\n", static_cast<unsigned long long>(stolen),
-              static_cast<unsigned long long>(contests * 10'000));
+  rota::test::run_contests<contest>(rota::test::rounds(200, 20'000), thieves, 10'000);
 }
 
 TEST(fork_deque_stress, each_element_is_taken_once_with_one_thief) { each_is_taken_once(1); }

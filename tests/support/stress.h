@@ -10,6 +10,8 @@
 #include <rota/base/rng.h>
 #include <rota/base/sync.h>
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -157,6 +159,23 @@ class watchdog {
   std::atomic<bool> done_{false};
   std::thread thread_;  // begins when everything above is there
 };
+
+// Many short contests between an owner and its thieves, each from a small queue that has to grow
+// under them.
+template <class Contest>
+void run_contests(std::uint64_t contests, unsigned thieves, std::uint64_t elements) {
+  std::uint64_t stolen = 0;
+  for (std::uint64_t i = 0; i < contests; ++i) {
+    Contest c{thieves, std::size_t{1} << (i % 4), elements, seed() * 100'000 + i};
+    c.run();
+    c.check();
+    stolen += c.stolen();
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(stolen, 0u) << "the thieves never met the owner";
+  std::printf("%llu of %llu stolen\n", static_cast<unsigned long long>(stolen),
+              static_cast<unsigned long long>(contests * elements));
+}
 
 }  // namespace rota::test
 
