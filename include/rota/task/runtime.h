@@ -11,7 +11,8 @@
 //
 // Threads: everything is anyone's, except that run() blocks and so is not for tasks.
 // Lifetime: the destructor asks the tasks that are left to stop (or, as options say, lets them
-// end), waits for them and joins the workers. Handles must not outlive it.
+// end), waits for them and joins the workers. Handles must not outlive it; what tasks refer to,
+// lambdas included, must, so declare it before.
 #ifndef ROTA_TASK_RUNTIME_H
 #define ROTA_TASK_RUNTIME_H
 
