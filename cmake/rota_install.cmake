@@ -1,11 +1,11 @@
-# What `cmake --install` leaves behind: the library and its headers, the programs, a CMake package
+# What `cmake --install` leaves behind: the libraries and their headers, the programs, a CMake package
 # and a pkg-config file. All of it finds itself from where it stands, so the tree can be moved.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rota)
-install(TARGETS rota EXPORT rota-targets FILE_SET HEADERS)
+install(TARGETS rota rota_verify EXPORT rota-targets FILE_SET HEADERS)
 install(EXPORT rota-targets NAMESPACE rota:: DESTINATION ${package_dir})
 if(TARGET rota_program)
   install(TARGETS rota_program)

@@ -5,16 +5,23 @@
 set(rota_source_dir ${CMAKE_CURRENT_LIST_DIR}/..)
 cmake_path(NORMAL_PATH rota_source_dir)
 
-# rota_add_library(<name> [SYNC_HEADER <file>])
+# rota_add_library(<name> LAYERS <layer>... [HEADERS <file>...] [SYNC_HEADER <file>])
 #
-# The library, from ${rota_sources} and ${rota_headers}. With SYNC_HEADER, that file stands in
-# for what base/sync.h names; whoever links the library sees the same.
+# A library of some layers, whose files are found by name, so that a new file is no change here.
+# With SYNC_HEADER, that file stands in for what base/sync.h names; whoever links the library sees
+# the same.
 function(rota_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYNC_HEADER" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYNC_HEADER" "LAYERS;HEADERS")
+  foreach(layer IN LISTS arg_LAYERS)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${rota_source_dir}/include/rota/${layer}/*.h)
+    list(APPEND headers ${found})
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${rota_source_dir}/src/${layer}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
   add_library(${name})
   target_sources(${name}
-    PRIVATE ${rota_sources}
-    PUBLIC FILE_SET HEADERS BASE_DIRS ${rota_source_dir}/include FILES ${rota_headers})
+    PRIVATE ${sources}
+    PUBLIC FILE_SET HEADERS BASE_DIRS ${rota_source_dir}/include FILES ${arg_HEADERS} ${headers})
   target_include_directories(${name} PRIVATE ${rota_source_dir}/src)
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name} PUBLIC Threads::Threads)
@@ -57,7 +64,7 @@ function(rota_add_example file)
   cmake_path(REPLACE_EXTENSION file LAST_ONLY .expected OUTPUT_VARIABLE expected)
   set(target example_${name})
   add_executable(${target} ${file})
-  target_link_libraries(${target} PRIVATE rota::rota)
+  target_link_libraries(${target} PRIVATE rota::rota rota::verify)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF OUTPUT_NAME ${name})
   add_test(NAME ${target}
     COMMAND ${CMAKE_COMMAND} -D program=$<TARGET_FILE:${target}> -D expected=${expected}
@@ -67,7 +74,8 @@ endfunction()
 
 # rota_add_test(<file>)
 #
-# An executable and a test, both called <layer>_<stem of the file>, labelled with the layer.
+# An executable and a test, both called <layer>_<stem of the file>, labelled with the layer. Those of
+# verify see rota_verify too.
 # A file that ends in _stress_test.cpp is built a second time, with the suffix _shaken, against
 # rota_shaken; both are labelled stress and get two processors, as far as there are so many.
 function(rota_add_test file)
@@ -84,7 +92,11 @@ function(rota_add_test file)
         LABELS "${layer};stress;shaken" PROCESSORS 2)
     endif()
   else()
-    rota_add_test_program(${target} ${file} rota)
+    set(library rota)
+    if(layer STREQUAL verify)
+      set(library rota_verify)
+    endif()
+    rota_add_test_program(${target} ${file} ${library})
     set_tests_properties(${target} PROPERTIES LABELS ${layer})
   endif()
 endfunction()

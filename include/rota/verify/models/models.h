@@ -1,0 +1,15 @@
+// The specs of Rota's protocols as models: what `rota check` knows by name.
+#ifndef ROTA_VERIFY_MODELS_MODELS_H
+#define ROTA_VERIFY_MODELS_MODELS_H
+
+#include <rota/verify/checker/catalogue.h>
+
+#include <vector>
+
+namespace rota::verify {
+
+const std::vector<model_entry>& models();
+
+}  // namespace rota::verify
+
+#endif
