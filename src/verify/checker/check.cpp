@@ -22,18 +22,46 @@ bool is_liveness(property_kind k) noexcept {
   return k != property_kind::invariant && k != property_kind::deadlock_free;
 }
 
+// Tells how far a check is, now and then, and whether to stop.
+class teller {
+ public:
+  teller(const check_options& o, progress p) : options_(o), progress_(p) {}
+
+  bool operator()(const char* phase) {
+    const auto now = real_sync::now();
+    if (options_.on_progress && now - told_ >= detail::tells_every) {
+      told_ = now;
+      progress_.phase = phase;
+      progress_.seconds = std::chrono::duration<double>(now - began_).count();
+      options_.on_progress(progress_);
+    }
+    return options_.stop.stop_requested();
+  }
+
+ private:
+  const check_options& options_;
+  progress progress_;
+  const real_sync::time_point began_ = real_sync::now();
+  real_sync::time_point told_ = began_;
+};
+
 // The liveness properties of one finished search, one after the other.
 class liveness {
  public:
-  liveness(const system& s, const check_options& o, const search& found)
+  liveness(const system& s, const check_options& o, const search& found,
+           const detail::fair_groups& groups, teller& tell)
       : system_(s),
         options_(o),
         search_(found),
         states_(found.table()),
-        groups_(s, o.fairness),
-        graph_(s, states_, groups_, o.workers, [&o] { return o.stop.stop_requested(); }),
-        cycles_(graph_, groups_) {
-    cycles_.stop = [&o] { return o.stop.stop_requested(); };
+        graph_(s, states_, groups, o.workers, [&] { return tell("steps"); }),
+        cycles_(graph_, groups) {
+    cycles_.stop = [&] { return tell("fair cycles"); };
+  }
+
+  // About: per step and per state of the graph, and what the search in it needs.
+  static std::size_t bytes(const check_result& r) noexcept {
+    return r.generated * 5 + r.distinct * (12 + 24 + 8);
   }
 
   const graph& all() const noexcept { return graph_; }
@@ -110,7 +138,6 @@ class liveness {
   const check_options& options_;
   const search& search_;
   const detail::state_table& states_;
-  const detail::fair_groups groups_;
   const graph graph_;
   fair_cycles cycles_;
 };
@@ -122,15 +149,15 @@ std::string_view name_of(property_kind k) noexcept {
     case property_kind::invariant:
       return "invariant";
     case property_kind::deadlock_free:
-      return "deadlock freedom";
+      return "deadlock_free";
     case property_kind::eventually:
       return "eventually";
     case property_kind::leads_to:
-      return "leads to";
+      return "leads_to";
     case property_kind::always_eventually:
-      return "always eventually";
+      return "always_eventually";
     case property_kind::eventually_always:
-      return "eventually always";
+      return "eventually_always";
   }
   return "";
 }
@@ -150,6 +177,7 @@ check_result check(const system& s, const check_options& given) {
   const auto seconds_since = [](real_sync::time_point t) {
     return std::chrono::duration<double>(real_sync::now() - t).count();
   };
+  const detail::fair_groups groups{s, o.fairness};  // first, since a rule may be wrong
   search all{s, o, asked};
   all.run();
   all.report(r);
@@ -159,13 +187,23 @@ check_result check(const system& s, const check_options& given) {
   const bool any = std::any_of(asked.begin(), asked.end(),
                                [&](std::size_t p) { return is_liveness(s.properties()[p].kind); });
   if (!any || o.symmetry || r.how != outcome::complete) return r;
+  if (o.max_bytes && r.bytes + liveness::bytes(r) > o.max_bytes) {
+    r.how = outcome::max_memory;
+    return r;
+  }
   const auto began_liveness = real_sync::now();
   try {
-    liveness cycles{s, o, all};
+    progress p;
+    p.distinct = r.distinct;
+    p.generated = r.generated;
+    p.depth = r.depth;
+    p.bytes = r.bytes + liveness::bytes(r);
+    teller tell{o, p};
+    liveness cycles{s, o, all, groups, tell};
     r.edges = cycles.all().edge_count();
-    r.bytes += cycles.all().bytes();
-    for (property_result& p : r.properties)
-      if (is_liveness(s.properties()[p.property].kind) && !o.stop.stop_requested()) cycles.check(p);
+    r.bytes += liveness::bytes(r);
+    for (property_result& q : r.properties)
+      if (is_liveness(s.properties()[q.property].kind) && !o.stop.stop_requested()) cycles.check(q);
     if (o.stop.stop_requested()) r.how = outcome::stopped;
   } catch (const std::bad_alloc&) {
     r.how = outcome::max_memory;

@@ -7,6 +7,8 @@ namespace rota::verify::detail {
 
 namespace {
 
+constexpr std::uint32_t asks_every = 1u << 16;  // states between two questions whether to stop
+
 struct frame {
   state_id state;
   std::uint32_t edge;  // the next one to follow
@@ -54,6 +56,7 @@ std::vector<state_id> fair_cycles::find(const states& allowed, const std::vector
   for (state_id s = 0; s < graph_.size(); ++s) region_[s] = allowed[s] ? last : nowhere;
   std::fill(order_.begin(), order_.end(), 0);
   std::uint32_t count = 0;
+  bool stopped = false;
   std::vector<frame> frames;
   std::vector<state_id> open;
   std::vector<std::vector<state_id>> again{starts};
@@ -72,11 +75,12 @@ std::vector<state_id> fair_cycles::find(const states& allowed, const std::vector
       if (region_[root] != here || order_[root] != 0) continue;
       const auto enter = [&](state_id s) {
         order_[s] = low_[s] = ++count;
+        if (count % asks_every == 0) stopped = stopped || (stop && stop());
         open.push_back(s);
         frames.push_back({s, 0});
       };
       enter(root);
-      while (!frames.empty()) {
+      while (!frames.empty() && !stopped) {
         frame& top = frames.back();
         const state_id s = top.state;
         const auto to = graph_.from(s).to;
@@ -102,8 +106,8 @@ std::vector<state_id> fair_cycles::find(const states& allowed, const std::vector
         ++last;
         for (const state_id m : members) region_[m] = last;
         if (judge(members, last, needed, again)) return members;
-        if (stop && stop()) return {};
       }
+      if (stopped) return {};
     }
   }
   return {};

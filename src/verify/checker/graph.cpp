@@ -57,20 +57,24 @@ graph::graph(const system& s, const state_table& states, const fair_groups& grou
              unsigned workers, const std::function<bool()>& stop)
     : parts_((states.size() + per_part - 1) / per_part), enabled_(states.size()) {
   real_sync::atomic<std::size_t> next{0};
+  real_sync::atomic<bool> over{false};
   real_sync::atomic<bool> failed{false};
   std::exception_ptr failure;
-  const auto work = [&] {
+  const auto work = [&](bool asks) {
     try {
       step_list steps{s.words()};
-      for (std::size_t i; (i = next.fetch_add(1)) < parts_.size() && !failed && !stop();)
+      for (std::size_t i; (i = next.fetch_add(1)) < parts_.size() && !over;) {
         fill(s, states, groups, i, steps);
+        if (asks && stop()) over = true;
+      }
     } catch (...) {
       if (!failed.exchange(true)) failure = std::current_exception();
+      over = true;
     }
   };
   std::vector<real_sync::thread> others;
-  for (unsigned i = 1; i < workers; ++i) others.emplace_back(work);
-  work();
+  for (unsigned i = 1; i < workers; ++i) others.emplace_back([&] { work(false); });
+  work(true);
   for (auto& t : others) t.join();
   if (failure) std::rethrow_exception(failure);
 }

@@ -45,7 +45,7 @@ class graph {
     std::span<const std::uint8_t> group;
   };
 
-  // `stop` ends it early: then the graph is of no use.
+  // The calling thread asks `stop` now and then. If that says yes, the graph is of no use.
   graph(const system& s, const state_table& states, const fair_groups& groups, unsigned workers,
         const std::function<bool()>& stop);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::size_t portion = 64;          // states that a worker takes from a level at a time
 constexpr std::uint64_t counts_every = 256;  // new states between two additions to the sum
-constexpr auto tells_every = std::chrono::milliseconds(500);
 
 using counter = real_sync::atomic<std::uint64_t>;
 
@@ -33,6 +33,8 @@ struct alignas(128) search::worker {
   std::vector<std::uint64_t> taken;
   std::uint64_t uncounted = 0;
   std::uint64_t deadlocks = 0;
+  std::uint64_t represented = 0;  // states that the expanded ones stand for, and their steps
+  std::uint64_t represented_steps = 0;
   counter distinct{0};
   counter generated{0};
 };
@@ -68,7 +70,9 @@ void search::fail(std::exception_ptr e) noexcept {
 }
 
 void search::violated(std::size_t property, const word* s, state_id from) {
-  if (is_violated_[property].exchange(true)) return;
+  if (is_violated_[property].load(real_sync::memory_order_relaxed) ||
+      is_violated_[property].exchange(true))
+    return;
   {
     const std::lock_guard guard{lock_};
     violations_[property] = violation{from, {s, s + system_.words()}};
@@ -77,16 +81,17 @@ void search::violated(std::size_t property, const word* s, state_id from) {
 }
 
 void search::look_at(const word* s, state_id from) {
-  for (const std::size_t p : invariants_)
-    if (!is_violated_[p].load(real_sync::memory_order_relaxed) && !system_.holds(p, s))
-      violated(p, s, from);
+  const std::span<const std::size_t> all{invariants_};
+  for (std::size_t i = 0; (i += system_.first_violated(all.subspan(i), s)) < all.size(); ++i)
+    violated(all[i], s, from);
 }
 
 void search::add_initial() {
   worker& w = *workers_[0];
   w.steps.clear();
   system_.initial(w.steps);
-  add(w.generated, w.steps.size());
+  initial_ = w.steps.size();
+  add(w.generated, initial_);
   for (std::size_t i = 0; i < w.steps.size(); ++i) {
     word* s = w.steps.state_of(i);
     if (options_.symmetry) system_.make_canonical(s);
@@ -113,8 +118,11 @@ void search::expand(worker& w, state_id id) {
   w.steps.clear();
   system_.steps(s, w.steps);
   add(w.generated, w.steps.size());
+  const std::size_t orbit = options_.symmetry ? system_.orbit(s) : 1;
+  w.represented += orbit;
+  w.represented_steps += orbit * w.steps.size();
   if (w.steps.size() == 0) {
-    ++w.deadlocks;
+    w.deadlocks += orbit;
     if (deadlock_free_) violated(*deadlock_free_, s, table_.from(id));
   }
   for (std::size_t i = 0; i < w.steps.size(); ++i) {
@@ -140,7 +148,7 @@ void search::expand(worker& w, state_id id) {
           states_.fetch_add(counts_every, real_sync::memory_order_relaxed) + counts_every;
       if (table_.is_crowded(all + counts_every * options_.workers)) crowded_ = true;
       if (options_.max_states && all >= options_.max_states) stop(outcome::max_states);
-      if (options_.max_bytes && table_.bytes() > options_.max_bytes) stop(outcome::max_memory);
+      if (options_.max_bytes && bytes() > options_.max_bytes) stop(outcome::max_memory);
     }
   }
 }
@@ -162,7 +170,7 @@ void search::meet(bool level_is_done) {
 void search::turn(unsigned done) {
   try {
     if (crowded_) {
-      if (options_.max_bytes && table_.bytes() + table_.bytes_to_grow() > options_.max_bytes)
+      if (options_.max_bytes && bytes() + table_.bytes_to_grow() > options_.max_bytes)
         stop(outcome::max_memory);
       else
         table_.grow();
@@ -229,7 +237,7 @@ progress search::now() const {
   for (const std::size_t width : widths_) before += width;
   p.queued = p.distinct - before + (level_.size() - expanded);
   p.depth = depth_;
-  p.bytes = table_.bytes();
+  p.bytes = bytes();
   p.seconds = std::chrono::duration<double>(real_sync::now() - began_).count();
   if (widths_.size() >= 3) {
     const auto last = static_cast<double>(widths_.back());
@@ -237,6 +245,11 @@ progress search::now() const {
     if (ratio < 0.95) p.estimate = before + static_cast<std::uint64_t>(last * ratio / (1 - ratio));
   }
   return p;
+}
+
+std::size_t search::bytes() const noexcept {
+  // What is listed for the next level is about as much as this one's list.
+  return table_.bytes() + 2 * level_.capacity() * sizeof(state_id);
 }
 
 void search::tell() {
@@ -283,12 +296,20 @@ void search::report(check_result& r) const {
   r.depth = depth_;
   r.taken.assign(system_.actions().size(), 0);
   for (const auto& w : workers_) {
-    r.distinct += w->distinct.load(real_sync::memory_order_relaxed);
-    r.generated += w->generated.load(real_sync::memory_order_relaxed);
+    r.representatives += w->distinct.load(real_sync::memory_order_relaxed);
+    r.representatives_generated += w->generated.load(real_sync::memory_order_relaxed);
+    r.distinct += w->represented;
+    r.generated += w->represented_steps;
     r.deadlocks += w->deadlocks;
     for (std::size_t a = 0; a < r.taken.size(); ++a) r.taken[a] += w->taken[a];
   }
-  r.bytes = table_.bytes();
+  if (options_.symmetry) {
+    r.generated += initial_;
+  } else {
+    r.distinct = r.representatives;
+    r.generated = r.representatives_generated;
+  }
+  r.bytes = bytes();
   for (const std::size_t p : properties_) {
     property_result result;
     result.property = p;

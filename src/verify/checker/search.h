@@ -18,6 +18,8 @@
 
 namespace rota::verify::detail {
 
+inline constexpr auto tells_every = std::chrono::milliseconds(500);
+
 class search {
  public:
   search(const system& s, const check_options& o, std::vector<std::size_t> properties);
@@ -53,6 +55,7 @@ class search {
   void stop(outcome why) noexcept;
   void fail(std::exception_ptr e) noexcept;
   progress now() const;
+  std::size_t bytes() const noexcept;
   void tell();
 
   const system& system_;
@@ -70,6 +73,7 @@ class search {
   real_sync::atomic<std::uint64_t> states_{0};  // about: workers add in portions
   real_sync::atomic<bool> crowded_{false};
   real_sync::atomic<bool> stopping_{false};
+  std::size_t initial_ = 0;
   bool finished_ = false;  // set in a turn
   std::uint32_t depth_ = 0;
   std::vector<std::size_t> widths_;

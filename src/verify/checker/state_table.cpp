@@ -47,7 +47,7 @@ void state_table::refill(writer& w) {
       fresh->from = std::make_unique_for_overwrite<state_id[]>(per_block);
       std::fill_n(fresh->from.get(), per_block, unused);
       b = std::move(fresh);
-      ++block_count_;
+      block_count_.fetch_add(1, real_sync::memory_order_relaxed);
     }
   }
   w.next_ = begin;
@@ -111,7 +111,8 @@ void state_table::grow() {
 
 std::size_t state_table::bytes() const noexcept {
   return capacity() * sizeof(slot) +
-         block_count_ * per_block * (words_ * sizeof(word) + sizeof(state_id)) +
+         block_count_.load(real_sync::memory_order_relaxed) * per_block *
+             (words_ * sizeof(word) + sizeof(state_id)) +
          blocks_.size() * sizeof(blocks_[0]);
 }
 

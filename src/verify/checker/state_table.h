@@ -89,7 +89,7 @@ class state_table {
   std::unique_ptr<slot[]> slots_;
   std::vector<std::unique_ptr<block>> blocks_;  // all entries exist, the blocks come by and by
   real_sync::mutex block_lock_;
-  std::size_t block_count_ = 0;
+  real_sync::atomic<std::size_t> block_count_{0};
   real_sync::atomic<state_id> next_{0};
 };
 

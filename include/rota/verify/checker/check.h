@@ -22,7 +22,7 @@ namespace rota::verify {
 
 // What a search knows while it runs.
 struct progress {
-  const char* phase = "states";  // or "graph", "fair cycles"
+  const char* phase = "states";  // or "steps", "fair cycles", "walks"
   std::uint64_t distinct = 0;
   std::uint64_t generated = 0;
   std::uint64_t queued = 0;  // found, not yet looked at
@@ -76,14 +76,19 @@ struct property_result {
 
 struct check_result {
   outcome how = outcome::complete;
-  bool symmetry = false;
-  std::uint64_t distinct = 0;  // of a search with symmetry: representatives
+  // Of the model's states, always: also of those that a search with symmetry did not look at.
+  std::uint64_t distinct = 0;
   std::uint64_t generated = 0;
-  std::uint32_t depth = 0;
-  std::uint64_t edges = 0;      // of the graph, if liveness was checked
   std::uint64_t deadlocks = 0;  // states without a step
-  std::size_t bytes = 0;        // at the most
-  double seconds = 0;
+  std::uint32_t depth = 0;
+  // What a search with symmetry looked at. Without symmetry the same as above.
+  bool symmetry = false;
+  std::uint64_t representatives = 0;
+  std::uint64_t representatives_generated = 0;
+
+  std::uint64_t edges = 0;  // of the graph, if liveness was checked
+  std::size_t bytes = 0;    // at the most
+  double seconds = 0;       // for the states
   double liveness_seconds = 0;
   std::vector<std::uint64_t> taken;  // per action: how many steps
   std::vector<property_result> properties;
@@ -92,17 +97,30 @@ struct check_result {
 check_result check(const system& s, const check_options& o = {});
 
 // Random walks, for what is too large: finds violations of invariants and deadlocks, proves
-// nothing.
+// nothing. The same seed takes the same walks, whatever the number of workers.
 struct simulate_options {
   std::uint64_t seed = 1;
-  std::uint64_t walks = 1000;
-  std::uint32_t depth = 1000;
+  std::uint64_t walks = 10'000;
+  std::uint32_t depth = 1'000;  // the most steps of a walk
+  unsigned workers = 0;         // 0: one a processor
   std::vector<std::size_t> properties;
   std::stop_token stop;
   std::function<void(const progress&)> on_progress;
 };
 
-check_result simulate(const system& s, const simulate_options& o = {});
+struct simulate_result {
+  std::uint64_t walks = 0;
+  std::uint64_t steps = 0;
+  std::uint32_t longest = 0;  // steps of a walk
+  std::uint64_t ended = 0;    // walks that came to a state without a step
+  bool stopped = false;
+  double seconds = 0;
+  std::vector<std::uint64_t> taken;         // per action: how many steps
+  std::vector<property_result> properties;  // violated or unknown
+};
+
+// Stops after the first walk that violates something. Its counterexample has no state twice.
+simulate_result simulate(const system& s, const simulate_options& o = {});
 
 }  // namespace rota::verify
 

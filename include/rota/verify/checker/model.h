@@ -25,17 +25,20 @@
 //   bool within(const state&) const              where the search goes on (TLC's CONSTRAINT)
 //   packed pack(const state&), state unpack(packed)   a smaller form to keep, std::array of words
 //   void permuted(const state&, F f) const       f(state) for each renaming of what is
-//                                                interchangeable: makes symmetry possible
+//                                                interchangeable, the state itself among them:
+//                                                makes symmetry possible
 //   std::string parameter(action, parameter)     how a parameter is written
 #ifndef ROTA_VERIFY_CHECKER_MODEL_H
 #define ROTA_VERIFY_CHECKER_MODEL_H
 
 #include <rota/verify/checker/system.h>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -82,6 +85,11 @@ class property_list {
     e.premise = std::move(p);
     e.conclusion = std::move(q);
   }
+  // One for each of these names.
+  void leads_to(std::string name, std::vector<std::string> instances, indexed p, indexed q) {
+    leads_to(std::move(name), static_cast<unsigned>(instances.size()), std::move(p), std::move(q));
+    entries_.back().about.instance_names = std::move(instances);
+  }
 
   const std::vector<entry>& entries() const noexcept { return entries_; }
 
@@ -91,7 +99,7 @@ class property_list {
   }
   entry& add(std::string name, property_kind kind, unsigned instances) {
     return entries_.emplace_back(
-        entry{{std::move(name), kind, instances, known_to_fail_}, nullptr, nullptr, nullptr});
+        entry{{std::move(name), kind, instances, {}, known_to_fail_}, nullptr, nullptr, nullptr});
   }
 
   std::vector<entry> entries_;
@@ -164,8 +172,12 @@ class typed_system final : public system {
       return true;
   }
 
-  bool holds(std::size_t p, const word* s) const override {
-    return entries_.entries()[p].holds(load(s));
+  std::size_t first_violated(std::span<const std::size_t> invariants,
+                             const word* s) const override {
+    const state now = load(s);
+    const auto broken = [&](std::size_t p) { return !entries_.entries()[p].holds(now); };
+    const auto at = std::find_if(invariants.begin(), invariants.end(), broken);
+    return static_cast<std::size_t>(at - invariants.begin());
   }
   bool premise(std::size_t p, unsigned instance, const word* s) const override {
     return entries_.entries()[p].premise(load(s), instance);
@@ -185,6 +197,16 @@ class typed_system final : public system {
           std::copy(words.begin(), words.end(), s);
       });
     }
+  }
+
+  std::size_t orbit(const word* s) const override {
+    std::vector<std::array<word, word_count>> all;
+    if constexpr (detail::permutes<Model>)
+      model_.permuted(load(s),
+                      [&](const state& other) { store(other, all.emplace_back().data()); });
+    std::sort(all.begin(), all.end());
+    const auto end = std::unique(all.begin(), all.end());
+    return std::max<std::size_t>(1, static_cast<std::size_t>(end - all.begin()));
   }
 
   std::vector<field> fields(const word* s) const override {

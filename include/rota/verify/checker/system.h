@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +26,7 @@ struct action {
   unsigned instances = 1;
   // Fairness is promised to steps as a group: to all actions that name this group, for each
   // parameter on its own ("worker": its start and its end). Empty: the action is its own group.
-  std::string group;
+  std::string group = {};
   fairness fair = fairness::none;
 };
 
@@ -50,8 +51,10 @@ std::string_view name_of(property_kind k) noexcept;
 struct property {
   std::string name;
   property_kind kind = property_kind::invariant;
-  // For the liveness kinds: how many instances there are, one a task for example.
+  // For the liveness kinds: how many instances there are, one a task for example; and their names,
+  // if they have some.
   unsigned instances = 1;
+  std::vector<std::string> instance_names = {};
   // The author knows that it does not hold, and keeps it to show so. Checked when it is asked for.
   bool known_to_fail = false;
 };
@@ -100,8 +103,11 @@ class system {
   // Whether the search goes on from a state.
   virtual bool within(const word* s) const = 0;
 
-  // Whether an invariant holds; whether P, or Q, of an instance of a liveness property does.
-  virtual bool holds(std::size_t property, const word* s) const = 0;
+  // The first of some invariants that does not hold: its place among them, or their number.
+  virtual std::size_t first_violated(std::span<const std::size_t> invariants,
+                                     const word* s) const = 0;
+
+  // Whether P, or Q, of an instance of a liveness property holds.
   virtual bool premise(std::size_t property, unsigned instance, const word* s) const = 0;
   virtual bool conclusion(std::size_t property, unsigned instance, const word* s) const = 0;
 
@@ -109,6 +115,8 @@ class system {
   // interchangeable things only.
   virtual bool has_symmetry() const = 0;
   virtual void make_canonical(word* s) const = 0;
+  // How many it stands for.
+  virtual std::size_t orbit(const word* s) const = 0;
 
   virtual std::vector<field> fields(const word* s) const = 0;
   virtual std::string text_of(label l) const = 0;

@@ -1,0 +1,391 @@
+#include "check.h"
+
+#include <rota/verify/checker/check.h>
+#include <rota/verify/checker/report.h>
+#include <rota/verify/models/models.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "check_output.h"
+#include "interrupt.h"
+#include "memory.h"
+
+namespace rota::app {
+
+namespace {
+
+using verify::bad_setting;
+using verify::model_entry;
+using verify::verdict;
+
+// What the command line asks for.
+struct request {
+  std::vector<std::string> settings;
+  std::vector<std::string> properties;
+  std::vector<std::string> fairness;
+  unsigned workers = 0;
+  bool symmetry = false;
+  bool first = false;
+  bool mutants = false;
+  bool simulate = false;
+  std::uint64_t walks = 10'000;
+  std::uint32_t depth = 1'000;
+  std::uint64_t seed = 1;
+  std::uint64_t max_states = 0;
+  std::uint64_t max_memory = 0;
+  bool json = false;
+  std::string html;
+  std::string dot;
+};
+
+std::pair<std::string, std::string> split(const std::string& option, const std::string& text) {
+  const auto at = text.find('=');
+  if (at == std::string::npos || at == 0)
+    throw bad_setting(option + " " + text + ": expected NAME=VALUE");
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::vector<verify::setting> settings_of(const request& r) {
+  std::vector<verify::setting> all;
+  for (const std::string& text : r.settings) {
+    auto [name, value] = split("--set", text);
+    all.push_back({std::move(name), std::move(value)});
+  }
+  return all;
+}
+
+std::vector<verify::fairness_rule> fairness_of(const request& r) {
+  std::vector<verify::fairness_rule> all;
+  for (const std::string& text : r.fairness) {
+    const auto [name, value] = split("--fairness", text);
+    const auto known = {verify::fairness::none, verify::fairness::weak, verify::fairness::strong};
+    const auto at = std::find_if(known.begin(), known.end(),
+                                 [&, &v = value](auto f) { return verify::name_of(f) == v; });
+    if (at == known.end())
+      throw bad_setting("--fairness " + text + ": expected none, weak or strong");
+    all.push_back({name, *at});
+  }
+  return all;
+}
+
+// The constants as they are once the settings are made; a later one replaces an earlier.
+std::vector<verify::setting> constants_of(const model_entry& entry,
+                                          const std::vector<verify::setting>& settings) {
+  std::vector<verify::setting> all;
+  for (const verify::constant& c : entry.constants) {
+    std::string value = c.value;
+    for (const verify::setting& s : settings)
+      if (s.name == c.name) value = s.value;
+    all.push_back({c.name, value});
+  }
+  return all;
+}
+
+// The properties that were named, or none.
+std::vector<std::size_t> asked_of(const request& r, const verify::system& s) {
+  std::vector<std::size_t> asked;
+  for (const std::string& name : r.properties) {
+    const auto& all = s.properties();
+    const auto at = std::find_if(all.begin(), all.end(), [&](auto& p) { return p.name == name; });
+    if (at == all.end()) {
+      std::string names;
+      for (const auto& p : all) names += (names.empty() ? "" : ", ") + p.name;
+      throw bad_setting("there is no property '" + name + "'; there are " + names);
+    }
+    const bool liveness = at->kind != verify::property_kind::invariant &&
+                          at->kind != verify::property_kind::deadlock_free;
+    if (liveness && (r.symmetry || r.simulate))
+      throw bad_setting(name + " speaks of infinite behaviours: it needs a search without " +
+                        (r.symmetry ? "--symmetry" : "--simulate"));
+    asked.push_back(static_cast<std::size_t>(at - all.begin()));
+  }
+  return asked;
+}
+
+std::vector<std::size_t> all_of(const verify::system& s) {
+  std::vector<std::size_t> all(s.properties().size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  return all;
+}
+
+template <class Write>
+void write_file(const std::string& path, Write write) {
+  std::ofstream out{path, std::ios::binary};
+  if (out) write(out);
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + path);
+}
+
+// 1 if a property is violated that is not known to fail, or that was asked for; or if what was
+// asked for is not decided.
+int status_of(const subject& s, const std::vector<verify::property_result>& properties,
+              const std::vector<std::size_t>& asked, bool complete) {
+  int status = complete ? 0 : 1;
+  for (const auto& p : properties) {
+    const bool counts = !s.system.properties()[p.property].known_to_fail ||
+                        std::count(asked.begin(), asked.end(), p.property);
+    if (counts && p.result == verdict::violated) status = 1;
+  }
+  return status;
+}
+
+verify::check_options options_of(const request& r, const interrupt& stop) {
+  verify::check_options o;
+  o.workers = r.workers;
+  o.symmetry = r.symmetry;
+  o.stop_at_first = r.first;
+  o.max_states = r.max_states;
+  o.max_bytes = r.max_memory ? r.max_memory : usable_memory();
+  o.fairness = fairness_of(r);
+  o.stop = stop.token();
+  return o;
+}
+
+// First of all, since it is soon known whether there are too many.
+void draw(const request& r, const subject& s) {
+  if (r.dot.empty()) return;
+  std::ostringstream drawing;
+  if (!verify::write_dot(drawing, s.system))
+    throw bad_setting("--dot: more than 2,000 states are too many to draw; set smaller constants");
+  write_file(r.dot, [&](std::ostream& out) { out << drawing.str(); });
+}
+
+void write_page(const request& r, const subject& s, const std::string& summary,
+                const std::vector<verify::property_result>& properties) {
+  if (r.html.empty()) return;
+  write_file(r.html, [&](std::ostream& out) {
+    verify::write_html(out, {s.entry.name, text_of(s.settings), summary}, s.system, properties);
+  });
+}
+
+int check_model(const request& r, const subject& s) {
+  interrupt stop;
+  verify::check_options o = options_of(r, stop);
+  const std::vector<std::size_t> asked = asked_of(r, s.system);
+  o.properties = asked.empty() ? all_of(s.system) : asked;
+  verify::check_result result;
+  {
+    progress_line line;
+    if (!r.json) o.on_progress = [&](const verify::progress& p) { line.show(p); };
+    result = verify::check(s.system, o);
+  }
+  const std::string summary = summary_of(result);
+  if (r.json) {
+    std::cout << to_json(s, result).dump(2) << '\n';
+  } else {
+    std::cout << s.entry.name << ": " << text_of(s.settings) << '\n' << summary << '\n';
+    if (result.symmetry)
+      std::cout << "Liveness is not decided with --symmetry: a cycle of representatives need not "
+                   "be a cycle of states.\n";
+    print_properties(s, result.properties, asked);
+    if (result.how == verify::outcome::complete) print_never_taken(s, result.taken);
+  }
+  write_page(r, s, summary, result.properties);
+  if (result.how == verify::outcome::stopped) return interrupt::exit_status;
+  return status_of(s, result.properties, asked, result.how == verify::outcome::complete);
+}
+
+int simulate_model(const request& r, const subject& s) {
+  interrupt stop;
+  verify::simulate_options o;
+  o.seed = r.seed;
+  o.walks = r.walks;
+  o.depth = r.depth;
+  o.workers = r.workers;
+  o.stop = stop.token();
+  const std::vector<std::size_t> asked = asked_of(r, s.system);
+  o.properties = asked.empty() ? all_of(s.system) : asked;
+  if (asked.empty())  // one that is known to fail would end the first walk
+    std::erase_if(o.properties,
+                  [&](std::size_t p) { return s.system.properties()[p].known_to_fail; });
+  verify::simulate_result result;
+  {
+    progress_line line;
+    if (!r.json) o.on_progress = [&](const verify::progress& p) { line.show(p); };
+    result = verify::simulate(s.system, o);
+  }
+  const std::string summary = summary_of(result);
+  if (r.json) {
+    std::cout << to_json(s, result).dump(2) << '\n';
+  } else {
+    std::cout << s.entry.name << ": " << text_of(s.settings) << ", seed " << r.seed << '\n'
+              << summary << '\n';
+    print_properties(s, result.properties, asked);
+    print_never_taken(s, result.taken);
+  }
+  write_page(r, s, summary, result.properties);
+  if (result.stopped) return interrupt::exit_status;
+  return status_of(s, result.properties, asked, true);
+}
+
+// Plants each mistake that the model knows: a property that holds without it has to fail.
+int check_mutants(const request& r, const model_entry& entry) {
+  interrupt stop;
+  verify::check_options o = options_of(r, stop);
+  nlohmann::ordered_json table = nlohmann::ordered_json::array();
+  const auto mutants = entry.mutants();
+  if (mutants.empty()) throw bad_setting(entry.name + " has no mutants");
+  std::size_t longest = 0;
+  for (const std::string& m : mutants) longest = std::max(longest, m.size());
+  if (!r.json) std::cout << entry.name << ": " << mutants.size() << " mutants\n";
+  int status = 0;
+  for (const std::string& mutant : mutants) {
+    auto settings = settings_of(r);
+    settings.push_back({"Mutant", mutant});
+    const auto system = entry.make(settings);
+    const auto result = verify::check(*system, o);
+    if (result.how == verify::outcome::stopped) return interrupt::exit_status;
+    std::string caught;
+    nlohmann::ordered_json by = nlohmann::ordered_json::array();
+    for (const auto& p : result.properties) {
+      if (p.result != verdict::violated) continue;
+      caught += (caught.empty() ? "" : ", ") + system->properties()[p.property].name;
+      by.push_back(system->properties()[p.property].name);
+    }
+    if (caught.empty()) status = 1;
+    table.push_back({{"mutant", mutant}, {"violates", by}});
+    if (!r.json)
+      std::cout << "  " << std::left << std::setw(static_cast<int>(longest) + 2) << mutant
+                << (caught.empty() ? "NOT CAUGHT: try larger constants" : "violates " + caught)
+                << '\n';
+  }
+  if (r.json) std::cout << table.dump(2) << '\n';
+  return status;
+}
+
+int run_model(const request& r, const model_entry& entry) {
+  try {
+    if (r.mutants) return check_mutants(r, entry);
+    const auto settings = settings_of(r);
+    const auto system = entry.make(settings);
+    const subject s{entry, *system, constants_of(entry, settings)};
+    if (r.symmetry && !system->has_symmetry())
+      throw bad_setting(entry.name + " has no interchangeable identities: --symmetry is of no use");
+    draw(r, s);
+    return r.simulate ? simulate_model(r, s) : check_model(r, s);
+  } catch (const std::invalid_argument& wrong) {
+    std::cerr << "rota check: " << wrong.what() << '\n';
+    return 2;
+  }
+}
+
+// What `rota check MODEL --help` says about the model.
+std::string about(const model_entry& entry) {
+  std::ostringstream out;
+  const auto row = [&](const std::string& name, std::size_t width, const std::string& text) {
+    out << "  " << std::left << std::setw(static_cast<int>(width)) << name << "  " << text << '\n';
+  };
+  std::size_t width = 0;
+  for (const auto& c : entry.constants) width = std::max(width, c.name.size() + c.value.size() + 1);
+  out << "Constants (--set):\n";
+  for (const auto& c : entry.constants)
+    row(c.name + "=" + c.value, width, c.help + ": " + c.range());
+
+  const auto system = entry.make({});
+  width = 0;
+  for (const auto& p : system->properties()) width = std::max(width, p.name.size());
+  out << "\nProperties (--property):\n";
+  for (const auto& p : system->properties())
+    row(p.name, width,
+        std::string(verify::name_of(p.kind)) + (p.known_to_fail ? ", known to fail" : ""));
+
+  width = 0;
+  for (const auto& a : system->actions()) width = std::max(width, a.name.size());
+  out << "\nActions and their fairness (--fairness, by action or group):\n";
+  for (const auto& a : system->actions())
+    row(a.name, width,
+        std::string(verify::name_of(a.fair)) + (a.group.empty() ? "" : ", group " + a.group));
+  if (system->has_symmetry()) out << "\n--symmetry is possible.\n";
+  return out.str();
+}
+
+void add_options(CLI::App& command, request& r) {
+  command.add_option("--set", r.settings, "set a constant; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--property", r.properties, "check only this one; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
+      .add_option("--fairness", r.fairness,
+                  "another fairness for an action or a group of them: none, weak, strong")
+      ->type_name("NAME=HOW")
+      ->allow_extra_args(false);
+  command.add_option("--workers", r.workers, "threads that search; by default one a processor")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
+  command.add_flag("--symmetry", r.symmetry,
+                   "look at one state of those that differ in interchangeable names only");
+  command.add_flag("--first", r.first, "stop at the first violation");
+  command.add_option("--max-states", r.max_states, "stop after so many states");
+  command
+      .add_option("--max-memory", r.max_memory,
+                  "stop at so many bytes, as 500MB or 2GB; by default what is free")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  command.add_flag("--json", r.json, "print JSON");
+  command.add_option("--html", r.html, "write the counterexamples as a page to this file")
+      ->type_name("FILE");
+  command.add_option("--dot", r.dot, "draw all states, for Graphviz, to this file")
+      ->type_name("FILE");
+  auto* simulate = command.add_flag("--simulate", r.simulate,
+                                    "take random walks instead, where there are too many states");
+  command.add_option("--walks", r.walks, "how many walks")->capture_default_str()->needs(simulate);
+  command.add_option("--depth", r.depth, "how many steps a walk may have")
+      ->capture_default_str()
+      ->needs(simulate);
+  command.add_option("--seed", r.seed, "the same seed takes the same walks")
+      ->capture_default_str()
+      ->needs(simulate);
+  command.add_flag("--mutants", r.mutants, "plant each mistake that the model knows, one by one")
+      ->excludes(simulate);
+}
+
+int list_models(bool json) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  std::size_t width = 0;
+  for (const auto& m : verify::models()) width = std::max(width, m.name.size());
+  for (const auto& m : verify::models()) {
+    if (json)
+      all.push_back({{"name", m.name}, {"summary", m.summary}});
+    else
+      std::cout << std::left << std::setw(static_cast<int>(width) + 2) << m.name << m.summary
+                << '\n';
+  }
+  if (json) std::cout << all.dump(2) << '\n';
+  return 0;
+}
+
+}  // namespace
+
+void add_check(CLI::App& program, std::function<int()>& run) {
+  CLI::App* check = program.add_subcommand("check", "model-checks the specs of the protocols");
+  check->require_subcommand(1);
+  check->footer(
+      "Exit status: 0 if every property holds (or is known to fail and was not asked for), 1 if "
+      "one\n"
+      "is violated or the search was cut short, 2 on wrong usage.");
+  auto json = std::make_shared<bool>(false);
+  CLI::App* list = check->add_subcommand("list", "the models, a line each");
+  list->add_flag("--json", *json, "print JSON");
+  list->callback([&run, json] { run = [json] { return list_models(*json); }; });
+  for (const model_entry& entry : verify::models()) {
+    CLI::App* command = check->add_subcommand(entry.name, entry.summary);
+    auto r = std::make_shared<request>();
+    add_options(*command, *r);
+    command->footer([&entry] { return about(entry); });
+    command->callback([&run, &entry, r] { run = [&entry, r] { return run_model(*r, entry); }; });
+  }
+}
+
+}  // namespace rota::app
