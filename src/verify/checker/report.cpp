@@ -160,7 +160,7 @@ std::string escaped(std::string_view text) {
 }
 
 constexpr std::string_view style = R"(<style>
-:root { color-scheme: light dark; --line: #8884; --mark: #ffd54a66; --loop: #3b82f6; --dim: #8888; }
+:root { color-scheme: light dark; --line: #8884; --mark: #ffd54a66; --loop: #3b82f6; --dim: #777; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem; }
 h1 { font-size: 1.4rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2.2rem 0 .4rem; }
 p { margin: .3rem 0; max-width: 60rem; }
@@ -169,12 +169,14 @@ table.verdicts { border-collapse: collapse; margin-top: 1rem; }
 table.verdicts td { padding: .15rem 1rem .15rem 0; border-bottom: 1px solid var(--line); }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 table.path { border-collapse: separate; border-spacing: 0; font: 13px/1.4 ui-monospace, monospace; }
-.path th, .path td { padding: .25rem .6rem; text-align: left; white-space: nowrap; vertical-align: top;
+.path th, .path td { padding: .25rem .6rem; text-align: left; max-width: 15rem; vertical-align: top;
   border-right: 1px solid var(--line); border-bottom: 1px solid var(--line); }
 .path thead th { font-weight: 600; } .path thead small { font-weight: 400; display: block; }
 .path th:first-child { position: sticky; left: 0; background: Canvas; }
 .path td { color: var(--dim); } .path td.changed { background: var(--mark); color: inherit; }
-.path .loop { border-top: 4px solid var(--loop); } .path .back { color: var(--loop); border: none; }
+.path .repeats { color: white; background: var(--loop); text-align: center; }
+.path .loop { border-left: 1px solid var(--loop); border-right: 1px solid var(--loop); }
+.path .back { color: var(--loop); white-space: nowrap; border: none; }
 .path .here { outline: 2px solid var(--loop); outline-offset: -2px; }
 </style>
 )";
@@ -221,7 +223,12 @@ void write_path(std::ostream& out, const system& s, const property_result& p) {
 
   out << "<div class=\"scroll\" tabindex=\"0\" data-states=\"" << shown
       << "\"><table class=\"path\">"
-      << "<thead><tr><th scope=\"col\">state<small>action</small></th>";
+      << "<thead>";
+  if (t.loop)
+    out << "<tr><th></th>"
+        << (*t.loop ? "<th colspan=\"" + std::to_string(*t.loop) + "\"></th>" : "")
+        << "<th class=\"repeats\" colspan=\"" << shown - *t.loop << "\">for ever</th></tr>";
+  out << "<tr><th scope=\"col\">state<small>action</small></th>";
   for (std::size_t i = 0; i < shown; ++i)
     out << "<th scope=\"col\" data-state=\"" << i + 1 << '"'
         << (in_loop(i) ? " class=\"loop\"" : "") << '>' << i + 1 << "<small>"
@@ -236,7 +243,7 @@ void write_path(std::ostream& out, const system& s, const property_result& p) {
     out << "<tr><th scope=\"row\">" << escaped(name) << "</th>";
     for (std::size_t i = 0; i < shown; ++i) {
       const std::string now = value(i, name);
-      const bool changed = i == 0 || now != value(i - 1, name);
+      const bool changed = i > 0 && now != value(i - 1, name);
       out << "<td data-state=\"" << i + 1 << '"' << (changed ? " class=\"changed\"" : "") << '>'
           << escaped(now) << "</td>";
     }

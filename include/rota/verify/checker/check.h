@@ -42,13 +42,13 @@ struct fairness_rule {
 struct check_options {
   unsigned workers = 0;  // 0: one a processor
   bool symmetry = false;
-  bool stop_at_first = false;           // at the first violation, rather than after all states
-  std::uint64_t max_states = 0;         // 0: no limit
-  std::size_t max_bytes = 0;            // 0: no limit
-  std::vector<std::size_t> properties;  // which ones; empty: all that are not known to fail
-  std::vector<fairness_rule> fairness;  // instead of the model's own
-  std::stop_token stop;
-  std::function<void(const progress&)> on_progress;  // every half second or so
+  bool stop_at_first = false;                // at the first violation, rather than after all states
+  std::uint64_t max_states = 0;              // 0: no limit
+  std::size_t max_bytes = 0;                 // 0: no limit
+  std::vector<std::size_t> properties = {};  // which ones; empty: all that are not known to fail
+  std::vector<fairness_rule> fairness = {};  // instead of the model's own
+  std::stop_token stop = {};
+  std::function<void(const progress&)> on_progress = {};  // every half second or so
 };
 
 enum class outcome : std::uint8_t { complete, violation, stopped, max_states, max_memory };
@@ -103,9 +103,9 @@ struct simulate_options {
   std::uint64_t walks = 10'000;
   std::uint32_t depth = 1'000;  // the most steps of a walk
   unsigned workers = 0;         // 0: one a processor
-  std::vector<std::size_t> properties;
-  std::stop_token stop;
-  std::function<void(const progress&)> on_progress;
+  std::vector<std::size_t> properties = {};
+  std::stop_token stop = {};
+  std::function<void(const progress&)> on_progress = {};
 };
 
 struct simulate_result {

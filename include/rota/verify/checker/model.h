@@ -254,7 +254,7 @@ class typed_system final : public system {
       return model_.unpack(words);
     } else {
       state s;
-      std::memcpy(&s, from, sizeof(state));
+      std::memcpy(static_cast<void*>(&s), from, sizeof(state));
       return s;
     }
   }
