@@ -12,6 +12,7 @@ namespace rota::verify::detail {
 
 namespace {
 
+constexpr std::size_t batch = 64;            // steps that are looked up together
 constexpr std::size_t portion = 64;          // states that a worker takes from a level at a time
 constexpr std::uint64_t counts_every = 256;  // new states between two additions to the sum
 
@@ -24,11 +25,19 @@ void add(counter& c, std::uint64_t n) noexcept {
 
 }  // namespace
 
+struct search::source {
+  state_id id;
+  std::size_t end;
+};
+
 struct alignas(128) search::worker {
   worker(std::size_t words, std::size_t actions) : steps(words), taken(actions) {}
 
   state_table::writer writer;
+  // The batch: steps out of some states, and where the steps of each end.
   step_list steps;
+  std::vector<source> sources;
+  std::vector<state_table::hash_value> hashes;
   std::vector<state_id> found;  // for the next level
   std::vector<std::uint64_t> taken;
   std::uint64_t uncounted = 0;
@@ -105,6 +114,7 @@ void search::add_initial() {
     look_at(s, no_state);
     level_.push_back(id);
   }
+  w.steps.clear();
   add(w.distinct, level_.size());
   states_ = level_.size();
   depth_ = level_.empty() ? 0 : 1;
@@ -113,52 +123,78 @@ void search::add_initial() {
   crowded_ = table_.is_crowded(level_.size());
 }
 
+// Adds the steps of a state to the worker's batch.
 void search::expand(worker& w, state_id id) {
   const word* s = table_.state(id);
-  w.steps.clear();
+  const std::size_t before = w.steps.size();
   system_.steps(s, w.steps);
-  add(w.generated, w.steps.size());
+  const std::size_t count = w.steps.size() - before;
+  w.sources.push_back({id, w.steps.size()});
   const std::size_t orbit = options_.symmetry ? system_.orbit(s) : 1;
   w.represented += orbit;
-  w.represented_steps += orbit * w.steps.size();
-  if (w.steps.size() == 0) {
+  w.represented_steps += orbit * count;
+  if (count == 0) {
     w.deadlocks += orbit;
     if (deadlock_free_) violated(*deadlock_free_, s, table_.from(id));
   }
-  for (std::size_t i = 0; i < w.steps.size(); ++i) {
-    ++w.taken[w.steps.label_of(i).action];
-    word* next = w.steps.state_of(i);
-    if (options_.symmetry) system_.make_canonical(next);
-    if (!system_.within(next)) {
-      look_at(next, id);
-      continue;
-    }
-    if (crowded_.load(real_sync::memory_order_relaxed)) [[unlikely]] {
-      meet(false);
-      if (finished_) return;
-    }
-    const auto [to, is_new] = table_.insert(w.writer, next, id);
-    if (!is_new) continue;
-    look_at(next, id);
-    w.found.push_back(to);
-    add(w.distinct, 1);
-    if (++w.uncounted == counts_every) {
-      w.uncounted = 0;
-      const std::uint64_t all =
-          states_.fetch_add(counts_every, real_sync::memory_order_relaxed) + counts_every;
-      if (table_.is_crowded(all + counts_every * options_.workers)) crowded_ = true;
-      if (options_.max_states && all >= options_.max_states) stop(outcome::max_states);
-      if (options_.max_bytes && bytes() > options_.max_bytes) stop(outcome::max_memory);
-    }
+}
+
+// Puts the states of the batch into the table. All of a batch's memory is asked for before the
+// first state is looked up.
+void search::finish_batch(worker& w) {
+  const std::size_t count = w.steps.size();
+  add(w.generated, count);
+  w.hashes.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (options_.symmetry) system_.make_canonical(w.steps.state_of(i));
+    w.hashes[i] = table_.hash(w.steps.state_of(i));
+    table_.fetch_slot(w.hashes[i]);
   }
+  for (std::size_t i = 0; i < count; ++i) table_.fetch_state(w.hashes[i]);
+  std::size_t i = 0;
+  for (const source& from : w.sources)
+    for (; i < from.end; ++i) {
+      ++w.taken[w.steps.label_of(i).action];
+      if (!take(w, w.steps.state_of(i), w.hashes[i], from.id)) return;
+    }
+  w.steps.clear();
+  w.sources.clear();
+}
+
+// False if the search is over.
+bool search::take(worker& w, const word* s, state_table::hash_value h, state_id from) {
+  if (!system_.within(s)) {
+    look_at(s, from);
+    return true;
+  }
+  if (crowded_.load(real_sync::memory_order_relaxed)) [[unlikely]] {
+    meet(false);
+    if (finished_) return false;
+  }
+  const auto [to, is_new] = table_.insert(w.writer, s, h, from);
+  if (!is_new) return true;
+  look_at(s, from);
+  w.found.push_back(to);
+  add(w.distinct, 1);
+  if (++w.uncounted == counts_every) {
+    w.uncounted = 0;
+    const std::uint64_t all =
+        states_.fetch_add(counts_every, real_sync::memory_order_relaxed) + counts_every;
+    if (table_.is_crowded(all + counts_every * options_.workers)) crowded_ = true;
+    if (options_.max_states && all >= options_.max_states) stop(outcome::max_states);
+    if (options_.max_bytes && bytes() > options_.max_bytes) stop(outcome::max_memory);
+  }
+  return true;
 }
 
 bool search::expand_some(worker& w) {
   const std::size_t begin = taken_.fetch_add(portion, real_sync::memory_order_relaxed);
   if (begin >= level_.size()) return false;
   const std::size_t end = std::min(begin + portion, level_.size());
-  for (std::size_t i = begin; i < end && !stopping_.load(real_sync::memory_order_relaxed); ++i)
+  for (std::size_t i = begin; i < end && !stopping_.load(real_sync::memory_order_relaxed); ++i) {
     expand(w, level_[i]);
+    if (w.steps.size() >= batch || i + 1 == end) finish_batch(w);
+  }
   return true;
 }
 

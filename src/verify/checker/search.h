@@ -38,6 +38,7 @@ class search {
   void extend(trace& t, const word* to) const;
 
  private:
+  struct source;
   struct worker;
   struct violation {
     state_id from = no_state;  // the state before, none if the state is an initial one
@@ -48,6 +49,8 @@ class search {
   void work(worker& w, bool reports);
   bool expand_some(worker& w);
   void expand(worker& w, state_id id);
+  void finish_batch(worker& w);
+  bool take(worker& w, const word* s, state_table::hash_value h, state_id from);
   void meet(bool level_is_done);
   void turn(unsigned done);
   void look_at(const word* s, state_id from);

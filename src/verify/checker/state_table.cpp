@@ -18,7 +18,7 @@ state_table::state_table(std::size_t words)
     : words_(words),
       shift_(64 - first_bits),
       mask_((std::size_t{1} << first_bits) - 1),
-      slots_(std::make_unique<slot[]>(mask_ + 1)),
+      slots_(mask_ + 1),
       blocks_((std::size_t{no_state} + 1) / per_block) {}
 
 // Folds 128-bit products: two words a multiplication would do, but states are short.
@@ -37,25 +37,29 @@ bool state_table::equal(state_id id, const word* s) const noexcept {
 
 void state_table::refill(writer& w) {
   const state_id begin = next_.fetch_add(per_writer, real_sync::memory_order_relaxed);
-  if (begin >= unused - per_writer) throw std::length_error("more than 4 * 10^9 states");
+  if (begin >= no_state - per_writer) throw std::length_error("more than 4 * 10^9 states");
   {
     const std::lock_guard guard{block_lock_};
     auto& b = blocks_[begin / per_block];
     if (!b) {
       auto fresh = std::make_unique<block>();
-      fresh->states = std::make_unique_for_overwrite<word[]>(per_block * words_);
-      fresh->from = std::make_unique_for_overwrite<state_id[]>(per_block);
-      std::fill_n(fresh->from.get(), per_block, unused);
+      fresh->states = zeroed_array<word>(per_block * words_);
+      fresh->from = zeroed_array<state_id>(per_block);
       b = std::move(fresh);
-      block_count_.fetch_add(1, real_sync::memory_order_relaxed);
     }
   }
   w.next_ = begin;
   w.end_ = begin + per_writer;
 }
 
-state_table::inserted state_table::insert(writer& w, const word* s, state_id from) {
-  const std::uint64_t h = hash(s);
+void state_table::fetch_state(hash_value h) const noexcept {
+  // acquire: as in insert().
+  const std::uint64_t seen = slots_[h >> shift_].load(real_sync::memory_order_acquire);
+  if (seen != 0 && tag_of(seen) == tag_of(h))
+    __builtin_prefetch(state(static_cast<state_id>(seen) - 1));
+}
+
+state_table::inserted state_table::insert(writer& w, const word* s, hash_value h, state_id from) {
   bool written = false;
   for (std::size_t i = h >> shift_;; i = (i + 1) & mask_) {
     // acquire: pairs with the release below, for what the state's number leads to.
@@ -64,7 +68,7 @@ state_table::inserted state_table::insert(writer& w, const word* s, state_id fro
       if (!written) {
         if (w.next_ == w.end_) refill(w);
         std::memcpy(place(w.next_), s, words_ * sizeof(word));
-        blocks_[w.next_ / per_block]->from[w.next_ % per_block] = from;
+        origin(w.next_) = from + from_zero;
         written = true;
       }
       if (slots_[i].compare_exchange_strong(seen, tag_of(h) | (w.next_ + 1u),
@@ -75,7 +79,7 @@ state_table::inserted state_table::insert(writer& w, const word* s, state_id fro
     if (tag_of(seen) == tag_of(h)) {
       const auto id = static_cast<state_id>(seen) - 1;
       if (equal(id, s)) {
-        if (written) blocks_[w.next_ / per_block]->from[w.next_ % per_block] = unused;
+        if (written) origin(w.next_) = unused;
         return {id, false};
       }
     }
@@ -95,7 +99,7 @@ state_id state_table::find(const word* s) const noexcept {
 void state_table::grow() {
   if (shift_ == 32) throw std::length_error("more than 2 * 10^9 states");
   const std::size_t capacity = 2 * (mask_ + 1);
-  auto bigger = std::make_unique<slot[]>(capacity);
+  zeroed_array<slot> bigger(capacity);
   for (std::size_t i = 0; i <= mask_; ++i) {
     const std::uint64_t seen = slots_[i].load(real_sync::memory_order_relaxed);
     if (seen == 0) continue;
@@ -110,9 +114,7 @@ void state_table::grow() {
 }
 
 std::size_t state_table::bytes() const noexcept {
-  return capacity() * sizeof(slot) +
-         block_count_.load(real_sync::memory_order_relaxed) * per_block *
-             (words_ * sizeof(word) + sizeof(state_id)) +
+  return capacity() * sizeof(slot) + size() * (words_ * sizeof(word) + sizeof(state_id)) +
          blocks_.size() * sizeof(blocks_[0]);
 }
 

@@ -18,6 +18,8 @@
 #include <memory>
 #include <vector>
 
+#include "verify/checker/zeroed_array.h"
+
 namespace rota::verify::detail {
 
 // The number of a state. Not all numbers below size() are in use.
@@ -41,19 +43,29 @@ class state_table {
     bool is_new;
   };
 
+  // Where a state is looked for. Memory is far away: who has several states to insert asks for all
+  // slots first, then for what these lead to, then inserts.
+  using hash_value = std::uint64_t;
+  hash_value hash(const word* s) const noexcept;
+  void fetch_slot(hash_value h) const noexcept { __builtin_prefetch(&slots_[h >> shift_]); }
+  void fetch_state(hash_value h) const noexcept;
+
   // Finds the state or adds it. The caller sees to it that the table has room: is_crowded().
-  inserted insert(writer& w, const word* s, state_id from);
+  inserted insert(writer& w, const word* s, hash_value h, state_id from);
+  inserted insert(writer& w, const word* s, state_id from) { return insert(w, s, hash(s), from); }
 
   // The state's number, or no_state.
   state_id find(const word* s) const noexcept;
 
   const word* state(state_id id) const noexcept {
-    return blocks_[id / per_block]->states.get() + (id % per_block) * words_;
+    return blocks_[id / per_block]->states.data() + (id % per_block) * words_;
   }
   state_id from(state_id id) const noexcept {
-    return blocks_[id / per_block]->from[id % per_block];
+    return blocks_[id / per_block]->from[id % per_block] - from_zero;
   }
-  bool in_use(state_id id) const noexcept { return from(id) != unused; }
+  bool in_use(state_id id) const noexcept {
+    return blocks_[id / per_block]->from[id % per_block] != unused;
+  }
 
   // Numbers are below this.
   state_id size() const noexcept { return next_.load(real_sync::memory_order_relaxed); }
@@ -67,29 +79,31 @@ class state_table {
 
  private:
   using slot = real_sync::atomic<std::uint64_t>;
-  static constexpr state_id per_block = 1u << 16;
+  static constexpr state_id per_block = 1u << 18;
   static constexpr state_id per_writer = 1u << 10;
-  static constexpr state_id unused = no_state - 1;
+
+  // What is kept as the origin of a state: from + from_zero, so that zeroed memory means unused.
+  static constexpr state_id unused = 0;
+  static constexpr state_id from_zero = 2;
 
   struct block {
-    std::unique_ptr<word[]> states;
-    std::unique_ptr<state_id[]> from;
+    zeroed_array<word> states;
+    zeroed_array<state_id> from;
   };
 
-  std::uint64_t hash(const word* s) const noexcept;
   bool equal(state_id id, const word* s) const noexcept;
   void refill(writer& w);
+  state_id& origin(state_id id) noexcept { return blocks_[id / per_block]->from[id % per_block]; }
   word* place(state_id id) noexcept {
-    return blocks_[id / per_block]->states.get() + (id % per_block) * words_;
+    return blocks_[id / per_block]->states.data() + (id % per_block) * words_;
   }
 
   const std::size_t words_;
   unsigned shift_;  // a hash's first bits choose its slot
   std::size_t mask_;
-  std::unique_ptr<slot[]> slots_;
+  zeroed_array<slot> slots_;
   std::vector<std::unique_ptr<block>> blocks_;  // all entries exist, the blocks come by and by
   real_sync::mutex block_lock_;
-  real_sync::atomic<std::size_t> block_count_{0};
   real_sync::atomic<state_id> next_{0};
 };
 
