@@ -48,8 +48,6 @@ fair_groups::fair_groups(const system& s, const std::vector<fairness_rule>& rule
       (a.fair == fairness::weak ? weak_ : strong_) |= std::uint64_t{1} << at->second;
     }
   }
-  // A group is strongly fair if one of its actions is.
-  weak_ &= ~strong_;
   size_ = static_cast<unsigned>(known.size());
 }
 

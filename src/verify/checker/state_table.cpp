@@ -68,18 +68,19 @@ state_table::inserted state_table::insert(writer& w, const word* s, hash_value h
       if (!written) {
         if (w.next_ == w.end_) refill(w);
         std::memcpy(place(w.next_), s, words_ * sizeof(word));
-        origin(w.next_) = from + from_zero;
         written = true;
       }
       if (slots_[i].compare_exchange_strong(seen, tag_of(h) | (w.next_ + 1u),
                                             real_sync::memory_order_release,
-                                            real_sync::memory_order_acquire))
+                                            real_sync::memory_order_acquire)) {
+        // Nobody asks for it before its level is over.
+        origin(w.next_) = from + from_zero;
         return {w.next_++, true};
+      }
     }
     if (tag_of(seen) == tag_of(h)) {
       const auto id = static_cast<state_id>(seen) - 1;
       if (equal(id, s)) {
-        if (written) origin(w.next_) = unused;
         return {id, false};
       }
     }
