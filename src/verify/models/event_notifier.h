@@ -39,25 +39,30 @@ class basic_worker_tree {
     std::uint8_t cond_var : 1 = 0;
     std::uint8_t waiting : 1 = 0;    // msgToParent
     std::uint8_t terminate : 1 = 0;  // signaledTerminate
-    std::uint8_t unused : 2 = 0;
+    // While watching: the parent has answered the sleeper, which has not woken yet.
+    std::uint8_t answered : 1 = 0;
+    std::uint8_t unused : 1 = 0;
   };
 
   enum class mistake {
     none,
     terminate_without_notify,
     notify_before_terminate,
+    drop_all_wakes,
     drop_wakes_but_last,
+    forgotten_notify,
     wake_first,
     forget_reset,
     keep_wake,
-    forgotten_notify,  // nothing in the seed as written can tell
   };
   enum class ticket_use { checked, ignored, late };
+  enum class toggle { off, on };
 
   int threads = 2;
   int consumer = 1;
   int tasks = 1;
   ticket_use use = ticket_use::checked;
+  toggle watch = toggle::off;
   mistake mutant = mistake::none;
 
   template <class C>
@@ -68,15 +73,12 @@ class basic_worker_tree {
     c("MaxTasks", tasks, 0, 15, "tasks that a thread has at most");
     c("TicketUse", use, {"checked", "ignored", "late"},
       "whether park looks at the ticket, and whether it is taken before the parent is told");
-    std::vector<std::string> mistakes = {"none",
-                                         "terminate_without_notify",
-                                         "notify_before_terminate",
-                                         "drop_wakes_but_last",
-                                         "wake_first",
-                                         "forget_reset",
-                                         "keep_wake"};
-    if (Repaired) mistakes.emplace_back("forgotten_notify");
-    c("Mutant", mutant, mistakes, "a mistake to plant");
+    c("Watch", watch, {"FALSE", "TRUE"},
+      "whether to remember an answer until the sleeper wakes; a mutant does");
+    c("Mutant", mutant,
+      {"none", "terminate_without_notify", "notify_before_terminate", "drop_all_wakes",
+       "drop_wakes_but_last", "forgotten_notify", "wake_first", "forget_reset", "keep_wake"},
+      "a mistake to plant");
   }
   std::string complaint() const {
     return consumer < threads ? "" : "ConsumerTID is a thread: less than NumThreads";
@@ -131,6 +133,8 @@ class basic_worker_tree {
       return true;
     });
     p.invariant("NoSignalSleptOn", [this](const state& s) { return !asleep(s) || !s.signaled; });
+    if (watches())
+      p.invariant("AnswerWakes", [this](const state& s) { return !asleep(s) || !s.answered; });
     p.eventually("Termination", [this](const state& s) { return everybody_is(s, place::Done); });
     p.leads_to(
         "SignalUsedUp", [this](const state& s) { return parks(at_consumer(s)) && s.signaled; },
@@ -175,6 +179,7 @@ class basic_worker_tree {
     f("condVar", s.cond_var != 0);
     f("msgToParent", s.waiting ? "Waiting" : "None");
     f("signaledTerminate", s.terminate != 0);
+    if (watches()) f("answered", s.answered != 0);
     for (unsigned t = 0; t < count(); ++t) {
       f("tasks[" + name(t) + "]", unsigned{s.tasks[t]});
       f("pc[" + name(t) + "]", name_of(s.pc[t]));
@@ -194,6 +199,9 @@ class basic_worker_tree {
   static bool has_self(place p) { return worker_tree_labels[static_cast<unsigned>(p)].has_self; }
   static bool notifies(place p) { return place::DontUndoOther <= p && p <= place::RET_Notify; }
   static bool parks(place p) { return place::NotSignaled2 <= p && p <= place::Reset; }
+
+  // What has been answered is no part of the seed's state, so a count leaves it out.
+  bool watches() const { return watch == toggle::on || mutant != mistake::none; }
 
   bool everybody_is(const state& s, place p) const {
     return std::all_of(s.pc.begin(), s.pc.begin() + threads, [p](place q) { return q == p; });
@@ -253,15 +261,13 @@ class basic_worker_tree {
         if (Repaired)
           clear_request(s, t, place::Share2);
         else
-          call_notify(s, t, place::Share2);
+          answer(s, t, place::Share2);
         break;
       case place::Share2:
-        if (!Repaired)
-          clear_request(s, t, place::TaskShared);
-        else if (mutant == mistake::forgotten_notify)
-          to(place::TaskShared);
+        if (Repaired)
+          answer(s, t, place::TaskShared);
         else
-          call_notify(s, t, place::TaskShared);
+          clear_request(s, t, place::TaskShared);
         break;
       case place::TaskShared:
         --s.tasks[t];
@@ -375,6 +381,7 @@ class basic_worker_tree {
         break;
       case place::Wait:
         if (mutant != mistake::keep_wake) s.cond_var = 0;
+        s.answered = 0;
         to(place::Reset);
         break;
       case place::Reset:
@@ -394,13 +401,24 @@ class basic_worker_tree {
 
   static void raise_signal(state& s) { s.signaled = 1; }
   void raise_wake(state& s) const {
-    if (mutant != mistake::drop_wakes_but_last || s.terminate) s.cond_var = 1;
+    if (mutant != mistake::drop_all_wakes) s.cond_var = 1;
   }
   static void clear_request(state& s, unsigned t, place then) {
     s.waiting = 0;
     s.pc[t] = then;
   }
+  void answer(state& s, unsigned t, place then) const {
+    s.answered = watches() && at_consumer(s) == place::Wait;
+    if (mutant == mistake::forgotten_notify)
+      s.pc[t] = then;
+    else
+      call_notify(s, t, then);
+  }
   void call_notify(state& s, unsigned t, place then) const {
+    if (mutant == mistake::drop_wakes_but_last && !s.terminate) {
+      s.pc[t] = then;
+      return;
+    }
     if (t == parent_id()) s.notify_returns = then;
     s.pc[t] = place::DontUndoOther;
   }

@@ -112,7 +112,10 @@ class notifier_mpsc {
   template <class Emit>
   void initial(Emit emit) const {
     state s;
-    for (unsigned p = 0; p < count(); ++p) s.left[p] = static_cast<std::uint8_t>(messages);
+    for (unsigned p = 0; p < count(); ++p) {
+      s.left[p] = static_cast<std::uint8_t>(messages);
+      if (notifies_first() && messages > 0) s.pc[p] = DontUndoOther;
+    }
     emit(s);
   }
 
@@ -208,20 +211,19 @@ class notifier_mpsc {
   }
 
   void produce(state& s, unsigned p) const {
-    const auto begin_notify = [&] { s.pc[p] = DontUndoOther; };
     switch (s.pc[p]) {
       case Produce:
         if (s.left[p] == 0) {
           s.pc[p] = Done;
           break;
         }
+        ++s.inbox;
         --s.left[p];
-        if (mutant != mistake::notify_before_publish) ++s.inbox;
-        if (mutant != mistake::forgotten_notify) begin_notify();
+        if (mutant != mistake::forgotten_notify && !(notifies_first() && s.left[p] == 0))
+          s.pc[p] = DontUndoOther;
         break;
       case DontUndoOther:
-        s.pc[p] = Notify;
-        if (s.signaled) end_notify(s, p);
+        s.pc[p] = s.signaled || is_dropped(s) ? Produce : Notify;
         break;
       case Notify:
         if (mutant == mistake::wake_first)
@@ -240,17 +242,16 @@ class notifier_mpsc {
           s.signaled = 1;
         else
           wake(s);
-        end_notify(s, p);
+        s.pc[p] = Produce;
         break;
     }
   }
-  void end_notify(state& s, unsigned p) const {
-    if (mutant == mistake::notify_before_publish) ++s.inbox;
-    s.pc[p] = Produce;
+  bool notifies_first() const { return mutant == mistake::notify_before_publish; }
+  bool is_dropped(const state& s) const {
+    return mutant == mistake::drop_wakes_but_last && s.left != decltype(s.left){};
   }
   void wake(state& s) const {
     if (mutant == mistake::drop_all_wakes) return;
-    if (mutant == mistake::drop_wakes_but_last && s.left != decltype(s.left){}) return;
     if (keeps_flag())
       s.cond_var = 1;
     else
