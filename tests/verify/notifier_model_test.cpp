@@ -213,8 +213,8 @@ TEST(NotifierMpscModel, NeedsTheTicketUnlessTheFlagIsSticky) {
   for (const char* kind : {"sticky", "futex"})
     EXPECT_EQ(check_model("notifier_mpsc", inbox(2, kind, "after", 2, ignored)).violated(), "");
   for (const char* kind : {"mutex", "mutexloop"})
-    EXPECT_TRUE(check_model("notifier_mpsc", inbox(2, kind, "after", 16, ignored))
-                    .fails("NoLostWakeup"));
+    EXPECT_TRUE(
+        check_model("notifier_mpsc", inbox(2, kind, "after", 16, ignored)).fails("NoLostWakeup"));
 }
 
 TEST(NotifierMpscModel, MutantsAreCaught) {
@@ -286,8 +286,7 @@ TEST(ParkingModel, DeliversOnlyIfEverybodyGoesOn) {
 }
 
 TEST(ParkingModel, ProducersAreInterchangeable) {
-  const how safety{
-      .properties = {"TypeOK", "NoLostWakeup", "WakerUnderWay", "TicketWhileRunning"}};
+  const how safety{.properties = {"TypeOK", "NoLostWakeup", "WakerUnderWay", "TicketWhileRunning"}};
   how merged = safety;
   merged.symmetry = true;
   for (const char* mutant : {"none", "no_heavy_fence"}) {

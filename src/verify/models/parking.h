@@ -165,7 +165,7 @@ class parking {
     p.deadlock_free();
     p.invariant("TypeOK", [this](const state& s) {
       return s.unfenced <= everybody() && all_of(s, [&](const producer& r) {
-               return r.buffered + r.inbox + r.left <= static_cast<unsigned>(messages);
+               return r.buffered + r.inbox + r.left <= messages;
              });
     });
     p.invariant("NoLostWakeup", [this](const state& s) {
