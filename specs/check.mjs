@@ -4,7 +4,8 @@
 //   TLA_CHECKER=... node specs/check.mjs run_queue                              of one spec
 //   TLA_CHECKER=... node specs/check.mjs run_queue Jobs=3 'Mutant="no_pin"'     one run, with trace
 //
-// A run takes the constants from the spec's .cfg; NAME=VALUE replaces one, in TLA+ notation.
+// A run takes the constants from the spec's .cfg; NAME=VALUE replaces one, in TLA+ notation, and
+// -PROPERTY leaves a property out.
 // Exits with 1 if a verdict or a number of states is not the one that runs.txt expects.
 
 import { readFileSync } from 'node:fs';
@@ -27,6 +28,12 @@ const deepest = 100_000;
 function configuration(name, settings) {
   let text = readFileSync(join(here, name, `${name}.cfg`), 'utf8');
   for (const setting of settings) {
+    if (setting.startsWith('-')) {
+      const line = new RegExp(`^\\s*${setting.slice(1)}\\s*\\n`, 'm');
+      if (!line.test(text)) throw new Error(`${name}.cfg has no property '${setting.slice(1)}'`);
+      text = text.replace(line, '');
+      continue;
+    }
     const [, constant, value] = setting.match(/^(\w+)=(.*)$/) ?? [];
     const line = new RegExp(`^(\\s*${constant}\\s*=).*$`, 'm');
     if (!constant || !line.test(text)) throw new Error(`${name}.cfg has no constant for '${setting}'`);
