@@ -1,21 +1,24 @@
-// Checks the specs in this folder and prints a verdict for each run.
+// Checks the specs in this folder with tla-checker and prints a verdict for each run.
 //
-//   TLA_CHECKER=<folder of tla-checker> node specs/check.mjs                    all of runs.txt
-//   TLA_CHECKER=... node specs/check.mjs run_queue                              of one spec
-//   TLA_CHECKER=... node specs/check.mjs run_queue Jobs=3 'Mutant="no_pin"'     one run, with trace
+//   node specs/check.mjs                                  all of runs.txt
+//   node specs/check.mjs --quick                          those of at most 3,000 states
+//   node specs/check.mjs --program build/release/bin/rota   ... and compares with `rota check`
+//   node specs/check.mjs run_queue                        of one spec
+//   node specs/check.mjs run_queue Jobs=3 'Mutant="no_pin"'   one run, with trace
 //
 // A run takes the constants from the spec's .cfg; NAME=VALUE replaces one, in TLA+ notation, and
-// -PROPERTY leaves a property out.
-// Exits with 1 if a verdict or a number of states is not the one that runs.txt expects.
+// -PROPERTY leaves a property out. Exits with 1 if a verdict or a number of states is not the one
+// that runs.txt expects. `tools/setup specs` installs the checker.
 
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const folder = process.env.TLA_CHECKER;
-if (!folder) {
-  console.error('TLA_CHECKER is not set; expected the folder that holds tla_checker.js');
+const folder = join(here, 'node_modules', 'tla-checker');
+if (!existsSync(folder)) {
+  console.error('tla-checker is not installed; call tools/setup specs');
   process.exit(2);
 }
 const checker = await import(pathToFileURL(join(folder, 'tla_checker.js')).href);
@@ -58,7 +61,7 @@ function check(name, settings) {
   if (!answer.success) {
     const number = /^Invariant (\d+) violated/.exec(answer.error_message)?.[1];
     if (number !== undefined) verdict = listed(cfg, 'INVARIANTS')[number];
-    else if (answer.error_type === 'LivenessViolation') verdict = listed(cfg, 'PROPERTIES').join('|');
+    else if (answer.error_type === 'LivenessViolation') verdict = listed(cfg, 'PROPERTIES').join(',');
     else verdict = `${answer.error_type}: ${answer.error_message}`;
   }
   return { verdict, states: answer.states_explored, trace: answer.trace, warnings: answer.warnings,
@@ -75,7 +78,11 @@ function show(trace) {
   }
 }
 
-const [only, ...settings] = process.argv.slice(2);
+const words = process.argv.slice(2);
+const quick = words.includes('--quick');
+const program = words.includes('--program') ? words[words.indexOf('--program') + 1] : undefined;
+const [only, ...settings] = words.filter(
+  (word, i) => !['--quick', '--program'].includes(word) && words[i - 1] !== '--program');
 if (settings.length > 0) {
   const result = check(only, settings);
   console.log(`${result.verdict}, ${result.states} states, ${result.seconds} s`, ...result.warnings);
@@ -83,15 +90,31 @@ if (settings.length > 0) {
   process.exit(0);
 }
 
+// What `rota check` says, for a run whose line names a model: the number of distinct states.
+function statesOfModel(model) {
+  const [name, ...constants] = model.trim().split(/\s+/);
+  const out = execFileSync(program, ['check', name, '--json', '--property', 'deadlock_free',
+                                     ...constants.flatMap((c) => ['--set', c])]);
+  return JSON.parse(out).distinct_states;
+}
+
 let wrong = 0;
 for (const line of readFileSync(join(here, 'runs.txt'), 'utf8').split('\n')) {
   if (line.trim() === '' || line.startsWith('#')) continue;
-  const [name, verdict, states, ...rest] = line.trim().split(/\s+/);
+  const [run, model] = line.split('|');
+  const [name, verdict, states, ...rest] = run.trim().split(/\s+/);
   if (only && only !== name) continue;
+  if (quick && !(Number(states) <= 3000)) continue;
   const result = check(name, rest);
-  const right = result.verdict === verdict && (states === '-' || Number(states) === result.states);
+  let right = result.verdict === verdict && (states === '-' || Number(states) === result.states);
+  let second = '';
+  if (program && model) {
+    const ours = statesOfModel(model);
+    right &&= ours === result.states;
+    second = `, rota check ${model.trim()}: ${ours}`;
+  }
   if (!right) ++wrong;
   console.log(`${right ? 'ok   ' : 'WRONG'} ${name} ${rest.join(' ')}: ${result.verdict}` +
-              ` (expected ${verdict}), ${result.states} states, ${result.seconds} s`);
+              ` (expected ${verdict}), ${result.states} states, ${result.seconds} s${second}`);
 }
 process.exit(wrong === 0 ? 0 : 1);
