@@ -64,16 +64,18 @@ class basic_crond {
     exec_keeps_due,
     add_overwrites,
     clock_stops,
-    timer_early,
   };
+  // What only Remembers can see.
+  enum class lapse { none, cap_not_checked, timer_early, finish_ends_all };
 
   int max_aprogs = Remembers ? 2 : 1;
-  int programs = 2;
-  int ids = 2;
-  int times = Remembers ? 1 : 2;
+  int programs = Remembers ? 3 : 2;
+  int ids = Remembers ? 1 : 2;
+  int times = 2;
   presence finishes = presence::on;
   cap counts = cap::programs;
   mistake mutant = mistake::none;
+  lapse forgets = lapse::none;
 
   template <class C>
   void constants(C& c) {
@@ -82,14 +84,16 @@ class basic_crond {
     c("Ids", ids, 1, int{most_ids}, "how many jobs the table has room for");
     c("Times", times, 1, int{most_time}, "a job's timer is set to 1 up to this");
     c("Finish", finishes, {"off", "on"}, "whether programs end; off: the seed's own Next");
-    if (Remembers)
+    if (Remembers) {
       c("Counts", counts, {"programs", "processes"}, "what the cap counts; programs: the seed");
-    std::vector<std::string> mistakes = {
-        "none",           "cap_not_checked", "remove_leaves_timer", "wrong_limit", "rearm_forgotten",
-        "lose_when_full", "slot_leak",       "exec_keeps_due",      "add_overwrites", "clock_stops"};
-    // Cannot be seen without what only Remembers keeps.
-    if (Remembers) mistakes.push_back("timer_early");
-    c("Mutant", mutant, mistakes, "a mistake to plant");
+      c("Mutant", forgets, {"none", "cap_not_checked", "timer_early", "finish_ends_all"},
+        "a mistake to plant");
+    } else {
+      c("Mutant", mutant,
+        {"none", "cap_not_checked", "remove_leaves_timer", "wrong_limit", "rearm_forgotten",
+         "lose_when_full", "slot_leak", "exec_keeps_due", "add_overwrites", "clock_stops"},
+        "a mistake to plant");
+    }
   }
 
   std::vector<action> actions() const {
@@ -138,7 +142,7 @@ class basic_crond {
           emit(remove_job, i, removed(s, i));
           break;
         case yes:
-          if (j.r && j.t + (is(mistake::timer_early) ? 1 : 0) >= j.l) {
+          if (j.r && j.t + (is(lapse::timer_early) ? 1 : 0) >= j.l) {
             if (Remembers) k.waited = j.t;
             k.t = 0;
             k.r = false;
@@ -148,7 +152,7 @@ class basic_crond {
           if (j.r) emit(remove_job, i, removed(s, i));
           break;
         case run:
-          if (full(s) && !is(mistake::cap_not_checked)) break;
+          if (full(s) && !is(mistake::cap_not_checked) && !is(lapse::cap_not_checked)) break;
           k.state = is(mistake::exec_keeps_due) ? run : no;
           k.waited = 0;
           if (is(mistake::rearm_forgotten)) k.l = 0;
@@ -158,7 +162,9 @@ class basic_crond {
           break;
       }
     }
-    if (clock_runs(s)) emit(tick, 0, ticked(s));
+    // The spec asks for some timer that counts: TLC finds the step once for each.
+    for (const job& j : s.crontab)
+      if (counting(j)) emit(tick, 0, ticked(s));
     if (finishes == presence::on)
       for (unsigned p = 1; p <= count(programs); ++p)
         if (s.aprocs & bit(p)) emit(finish, p - 1, finished(s, p));
@@ -283,6 +289,7 @@ class basic_crond {
   static unsigned count(int n) { return static_cast<unsigned>(n); }
   static std::uint8_t bit(unsigned program) { return static_cast<std::uint8_t>(1u << program >> 1); }
   bool is(mistake m) const { return mutant == m; }
+  bool is(lapse l) const { return forgets == l; }
 
   static unsigned processes(const state& s) {
     return std::accumulate(s.processes.begin(), s.processes.end(), 0u);
@@ -293,7 +300,8 @@ class basic_crond {
     return running >= count(max_aprogs);
   }
 
-  // A free place in the table, the first, takes any program at any time.
+  // The first free place in the table takes any program at any time. The spec asks for some free
+  // place before it chooses one: TLC finds each step once for each.
   template <class Emit>
   void add(const state& s, Emit& emit) const {
     const auto is_free = [this](const job& j) {
@@ -301,16 +309,17 @@ class basic_crond {
     };
     const auto end = s.crontab.begin() + ids;
     const auto at = std::find_if(s.crontab.begin(), end, is_free);
-    if (at == end) return;
+    const auto found = std::count_if(s.crontab.begin(), end, is_free);
     for (unsigned t = 1; t <= count(times); ++t)
-      for (unsigned p = 1; p <= count(programs); ++p) {
-        state to = s;
-        job& j = to.crontab[static_cast<std::size_t>(at - s.crontab.begin())];
-        j.time = static_cast<std::uint8_t>(t);
-        j.prog = static_cast<std::uint8_t>(p);
-        j.state = set;
-        emit(add_job, (t - 1) * count(programs) + p - 1, to);
-      }
+      for (unsigned p = 1; p <= count(programs); ++p)
+        for (auto times_found = found; times_found > 0; --times_found) {
+          state to = s;
+          job& j = to.crontab[static_cast<std::size_t>(at - s.crontab.begin())];
+          j.time = static_cast<std::uint8_t>(t);
+          j.prog = static_cast<std::uint8_t>(p);
+          j.state = set;
+          emit(add_job, (t - 1) * count(programs) + p - 1, to);
+        }
   }
 
   // The timer keeps its limit.
@@ -330,10 +339,6 @@ class basic_crond {
   bool counting(const job& j) const {
     return j.r && j.t < j.l && !(is(mistake::clock_stops) && j.t > 0);
   }
-  bool clock_runs(const state& s) const {
-    return std::any_of(s.crontab.begin(), s.crontab.end(),
-                       [this](const job& j) { return counting(j); });
-  }
   state ticked(const state& s) const {
     state to = s;
     for (job& j : to.crontab)
@@ -346,7 +351,7 @@ class basic_crond {
     state to = s;
     if (is(mistake::slot_leak)) return to;
     if (Remembers) --to.processes[p - 1];
-    if (!to.processes[p - 1]) to.aprocs &= static_cast<std::uint8_t>(~bit(p));
+    if (!to.processes[p - 1] || is(lapse::finish_ends_all)) to.aprocs &= static_cast<std::uint8_t>(~bit(p));
     return to;
   }
 
