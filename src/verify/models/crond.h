@@ -170,9 +170,8 @@ class basic_crond {
         if (s.aprocs & bit(p)) emit(finish, p - 1, finished(s, p));
   }
 
-  // With a cap on programs the processes of one program know no bound: one too many ends the
-  // search.
-  bool within(const state& s) const { return !Remembers || processes(s) <= count(max_aprogs); }
+  // With a cap on programs there is no bound on processes: the search goes as far as one too many.
+  bool within(const state& s) const { return processes(s) <= count(max_aprogs) + 1; }
 
   template <class P>
   void properties(P& p) const {
