@@ -190,8 +190,6 @@ class bit_reader {
   word all_;
 };
 
-constexpr int lowest_open = -3;
-
 }  // namespace
 
 crond_runs::packed crond_runs::pack(const state& s) {

@@ -26,6 +26,7 @@ class crond_runs {
   static constexpr unsigned most_ids = 4;
   static constexpr unsigned most_slots = 4;
   static constexpr std::uint8_t nobody = 0;  // jobs and programs are 1, 2, ...
+  static constexpr int lowest_open = -1;
 
   enum status : std::uint8_t { none, set, no, yes, run };
   enum file : std::uint8_t { absent, locked, ended };
@@ -137,28 +138,36 @@ class crond_runs {
 
   // Some mistakes can show only at some settings.
   std::string complaint() const {
+    const bool cap_matters = overlap == overlaps::allow || ids > max_aprogs;
+    const bool can_pass = overlap == overlaps::queue && max_aprogs > 1 && ids > 1;
+    const auto unless = [](bool fits, const char* needs) {
+      return fits ? std::string() : std::string("this mutant needs ") + needs;
+    };
     switch (mutant) {
+      case mistake::cap_not_checked:
+        return unless(cap_matters, "more Ids than MAXAPROGS, or Overlap=allow");
+      case mistake::cap_counts_programs:
+        return unless(cap_matters && max_aprogs > 1,
+                      "MAXAPROGS=2 or more, and more Ids than that or Overlap=allow");
       case mistake::adopted_not_counted:
+        return unless(cap_matters && crashes > 0,
+                      "Crashes=1 or more, and more Ids than MAXAPROGS or Overlap=allow");
+      case mistake::lose_when_full:
+        return unless(cap_matters || (overlap == overlaps::queue && ids == max_aprogs),
+                      "more Ids than MAXAPROGS, or Overlap=allow");
       case mistake::queue_in_memory:
       case mistake::no_excl:
       case mistake::respawn_forgotten:
-        return crashes == 0 ? "this mutant needs Crashes=1 or more" : "";
-      case mistake::cap_counts_programs:
-        return max_aprogs == 1 || (overlap != overlaps::allow && ids <= max_aprogs)
-                   ? "this mutant needs MAXAPROGS=2 and Overlap=allow, or more Ids"
-                   : "";
+        return unless(crashes > 0, "Crashes=1 or more");
       case mistake::pass_unbounded:
-        return overlap != overlaps::queue || max_aprogs == 1 || ids == 1
-                   ? "this mutant needs Overlap=queue, MAXAPROGS=2 and Ids=2, or more"
-                   : "";
+        return unless(can_pass, "Overlap=queue, and MAXAPROGS=2 and Ids=2 or more");
       case mistake::overlap_ignored:
-        return overlap == overlaps::allow || max_aprogs == 1
-                   ? "this mutant needs MAXAPROGS=2 or more, and not Overlap=allow"
-                   : "";
+        return unless(overlap != overlaps::allow && max_aprogs > 1,
+                      "MAXAPROGS=2 or more, and not Overlap=allow");
       case mistake::any_order:
-        return ids == 1 ? "this mutant needs Ids=2 or more" : "";
+        return unless(ids > 1, "Ids=2 or more");
       case mistake::catchup_twice:
-        return missed == 1 ? "this mutant needs Missed=2 or more" : "";
+        return unless(missed > 1, "Missed=2 or more");
       default:
         return "";
     }
@@ -361,9 +370,9 @@ class crond_runs {
   state renamed(const state& s, const std::array<std::uint8_t, most_ids + 1>& who,
                 const std::array<std::uint8_t, 4>& what) const;
   static void take_slot(state& s, unsigned i);
-  // Counters in a mutant may run away: they stop where the properties have long failed.
-  static void change_open(job& j, int by) {
-    j.open = static_cast<std::int8_t>(std::clamp(j.open + by, -3, 12));
+  // In a mutant it may run away: it stops where there is always too much or too little of it.
+  void change_open(job& j, int by) const {
+    j.open = static_cast<std::int8_t>(std::clamp(j.open + by, lowest_open, missed + max_aprogs + 3));
   }
 
   // The daemon's steps for one job.
@@ -450,6 +459,12 @@ class crond_runs {
 
   template <class P>
   void leads(P& p) const {
+    const auto is_in = [](auto... q) {
+      return [q...](const state& s, unsigned i) { return ((s.jobs[i].state == q) || ...); };
+    };
+    p.leads_to("AddedRuns", count(ids), is_in(set), is_in(run, none));
+    p.leads_to("ArmedRuns", count(ids), is_in(yes), is_in(run, none));
+    p.leads_to("Rearmed", count(ids), is_in(no), is_in(yes, none));
     p.leads_to(
         "InstantsRecorded", count(ids),
         [](const state& s, unsigned i) { return s.jobs[i].pending > 0; },
@@ -465,11 +480,6 @@ class crond_runs {
         "RunsAreOver", slot_count(),
         [](const state& s, unsigned k) { return s.slots[k].job != nobody; },
         [](const state& s, unsigned k) { return s.slots[k].job == nobody; });
-    p.leads_to(
-        "Rearmed", count(ids), [](const state& s, unsigned i) { return s.jobs[i].state == no; },
-        [](const state& s, unsigned i) {
-          return s.jobs[i].state == yes || s.jobs[i].state == none;
-        });
   }
 };
 
