@@ -45,7 +45,7 @@ class basic_crond {
 
   struct state {
     std::array<job, most_ids> crontab{};
-    std::uint8_t aprocs = 0;                                // a bit a program
+    std::uint8_t aprocs = 0;                              // a bit a program
     std::array<std::uint8_t, most_programs> processes{};  // only with Remembers
   };
 
@@ -205,10 +205,10 @@ class basic_crond {
     for (unsigned i = 0; i < count(ids); ++i) {
       const job& j = s.crontab[i];
       const std::string n = "[" + std::to_string(i + 1) + "]";
-      f("crontab" + n, "time " + std::to_string(j.time) + ", " + program(j.prog) + ", " +
-                           name_of_status(j.state));
-      f("timers" + n, "t " + std::to_string(j.t) + ", l " + std::to_string(j.l) + ", " +
-                          (j.r ? "yes" : "no"));
+      f("crontab" + n,
+        "time " + std::to_string(j.time) + ", " + program(j.prog) + ", " + name_of_status(j.state));
+      f("timers" + n,
+        "t " + std::to_string(j.t) + ", l " + std::to_string(j.l) + ", " + (j.r ? "yes" : "no"));
       if (Remembers) f("waited" + n, j.waited);
     }
     std::string running;
@@ -221,10 +221,10 @@ class basic_crond {
     if (Remembers) f("processes", "<" + counted + ">");
   }
 
-  std::string parameter(unsigned act, unsigned p) const {
-    if (act == add_job)
+  std::string parameter(unsigned which, unsigned p) const {
+    if (which == add_job)
       return std::to_string(p / count(programs) + 1) + ", " + program(p % count(programs) + 1);
-    return act == finish ? program(p + 1) : std::to_string(p + 1);
+    return which == finish ? program(p + 1) : std::to_string(p + 1);
   }
 
   // Programs are alike. Jobs are not: AddJob takes the free one that comes first.
@@ -286,7 +286,9 @@ class basic_crond {
 
  private:
   static unsigned count(int n) { return static_cast<unsigned>(n); }
-  static std::uint8_t bit(unsigned program) { return static_cast<std::uint8_t>(1u << program >> 1); }
+  static std::uint8_t bit(unsigned program) {
+    return static_cast<std::uint8_t>(1u << program >> 1);
+  }
   bool is(mistake m) const { return mutant == m; }
   bool is(lapse l) const { return forgets == l; }
 
@@ -294,8 +296,8 @@ class basic_crond {
     return std::accumulate(s.processes.begin(), s.processes.end(), 0u);
   }
   bool full(const state& s) const {
-    const auto running = counts == cap::processes ? processes(s)
-                                                  : static_cast<unsigned>(std::popcount(s.aprocs));
+    const auto running =
+        counts == cap::processes ? processes(s) : static_cast<unsigned>(std::popcount(s.aprocs));
     return running >= count(max_aprogs);
   }
 
@@ -350,7 +352,8 @@ class basic_crond {
     state to = s;
     if (is(mistake::slot_leak)) return to;
     if (Remembers) --to.processes[p - 1];
-    if (!to.processes[p - 1] || is(lapse::finish_ends_all)) to.aprocs &= static_cast<std::uint8_t>(~bit(p));
+    if (!to.processes[p - 1] || is(lapse::finish_ends_all))
+      to.aprocs &= static_cast<std::uint8_t>(~bit(p));
     return to;
   }
 
@@ -392,8 +395,7 @@ class basic_crond {
     });
     // A set that has room for two programs has room for any number of processes of one.
     if (counts == cap::programs && max_aprogs > 1) p.known_to_fail();
-    p.invariant("ProcessCap",
-                [this](const state& s) { return processes(s) <= count(max_aprogs); });
+    p.invariant("ProcessCap", [this](const state& s) { return processes(s) <= count(max_aprogs); });
   }
 
   static std::string program(unsigned p) { return p ? "p" + std::to_string(p) : "nullp"; }

@@ -32,8 +32,8 @@ bool crond_runs::full(const state& s) const {
 
 // Whether the job's next firing has to be skipped: at most one waits, and with `skip` none runs.
 bool crond_runs::busy(const state& s, unsigned i) const {
-  return waits(s, i) || (overlap == overlaps::skip && launched_of(s, i) > 0 &&
-                         !is(mistake::overlap_ignored));
+  return waits(s, i) ||
+         (overlap == overlaps::skip && launched_of(s, i) > 0 && !is(mistake::overlap_ignored));
 }
 
 // One transaction: of the instants that have passed the last one is due and the others are
@@ -207,7 +207,12 @@ crond_runs::packed crond_runs::pack(const state& s) {
   for (const waiter& w : s.waiting) rows.put(3, w.job).put(3, w.since).put(2, w.passed);
   bit_writer slots;
   for (const slot& k : s.slots)
-    slots.put(3, k.job).put(2, k.prog).put(2, k.f).put(1, k.spawned).put(2, k.runners).put(2, k.starts);
+    slots.put(3, k.job)
+        .put(2, k.prog)
+        .put(2, k.f)
+        .put(1, k.spawned)
+        .put(2, k.runners)
+        .put(2, k.starts);
   return {jobs.all, rows.all, slots.all};
 }
 

@@ -235,8 +235,7 @@ class crond_runs {
                          [this](const waiter& w) { return w.since <= bound(); });
     });
     p.invariant("NoOverlap", [this](const state& s) {
-      return overlap == overlaps::allow ||
-             each([&](unsigned i) { return launched_of(s, i) <= 1; });
+      return overlap == overlaps::allow || each([&](unsigned i) { return launched_of(s, i) <= 1; });
     });
     p.invariant("TimerRunsIffArmed", [this](const state& s) {
       return each([&](unsigned i) { return s.jobs[i].armed == (s.jobs[i].state == yes); });
@@ -280,16 +279,16 @@ class crond_runs {
     f("due", "<" + queue + ">");
     for (unsigned k = 0; k < slot_count(); ++k) {
       const slot& r = s.slots[k];
-      f("slot[" + text(k + 1u) + "]",
-        !r.job ? "free"
-               : "job " + text(r.job) + ", " + program(r.prog) + ", " + files[r.f] +
-                     (r.spawned ? ", spawned" : "") + ", runners " + text(r.runners) +
-                     ", starts " + text(r.starts));
+      f("slot[" + text(k + 1u) + "]", !r.job ? "free"
+                                             : "job " + text(r.job) + ", " + program(r.prog) +
+                                                   ", " + files[r.f] +
+                                                   (r.spawned ? ", spawned" : "") + ", runners " +
+                                                   text(r.runners) + ", starts " + text(r.starts));
     }
   }
 
-  std::string parameter(unsigned act, unsigned p) const {
-    if (act != add_job) return text(p + 1);
+  std::string parameter(unsigned which, unsigned p) const {
+    if (which != add_job) return text(p + 1);
     const unsigned prog = p % count(programs);
     const unsigned time = p / count(programs) % count(times);
     return text(p / count(programs) / count(times) + 1) + ", " + text(time + 1) + ", " +
@@ -372,7 +371,8 @@ class crond_runs {
   static void take_slot(state& s, unsigned i);
   // In a mutant it may run away: it stops where there is always too much or too little of it.
   void change_open(job& j, int by) const {
-    j.open = static_cast<std::int8_t>(std::clamp(j.open + by, lowest_open, missed + max_aprogs + 3));
+    j.open =
+        static_cast<std::int8_t>(std::clamp(j.open + by, lowest_open, missed + max_aprogs + 3));
   }
 
   // The daemon's steps for one job.
@@ -421,8 +421,8 @@ class crond_runs {
     if (launched(s) == slot_count()) return;
     for (unsigned at = 0; at < most_ids && s.waiting[at].job; ++at) {
       const unsigned i = s.waiting[at].job - 1u;
-      const bool held = overlap == overlaps::queue && launched_of(s, i) > 0 &&
-                        !is(mistake::overlap_ignored);
+      const bool held =
+          overlap == overlaps::queue && launched_of(s, i) > 0 && !is(mistake::overlap_ignored);
       if (!held) {
         emit(exec, i, execed(s, at));
         if (!is(mistake::any_order)) return;
