@@ -11,6 +11,7 @@ namespace rota::verify::detail {
 std::vector<model_entry> scheduler_models();
 std::vector<model_entry> backpressure_models();
 std::vector<model_entry> notifier_models();
+std::vector<model_entry> crond_models();
 
 }  // namespace rota::verify::detail
 
