@@ -228,6 +228,18 @@ int simulate_model(const request& r, const subject& s) {
   return status_of(s, result.properties, asked, true);
 }
 
+// The model with a mistake in it, or why that mistake cannot show with these constants.
+std::pair<std::unique_ptr<verify::system>, std::string> with_mutant(
+    const model_entry& entry, std::vector<verify::setting> settings, const std::string& mutant) {
+  (void)entry.make(settings);  // what is wrong without the mistake is wrong usage
+  settings.push_back({"Mutant", mutant});
+  try {
+    return {entry.make(settings), ""};
+  } catch (const bad_setting& why) {
+    return {nullptr, why.what()};
+  }
+}
+
 // Plants each mistake that the model knows: a property that holds without it has to fail.
 int check_mutants(const request& r, const model_entry& entry) {
   interrupt stop;
@@ -240,9 +252,14 @@ int check_mutants(const request& r, const model_entry& entry) {
   if (!r.json) std::cout << entry.name << ": " << mutants.size() << " mutants\n";
   int status = 0;
   for (const std::string& mutant : mutants) {
-    auto settings = settings_of(r);
-    settings.push_back({"Mutant", mutant});
-    const auto system = entry.make(settings);
+    const auto [system, why_not] = with_mutant(entry, settings_of(r), mutant);
+    if (!system) {
+      table.push_back({{"mutant", mutant}, {"left_out", why_not}});
+      if (!r.json)
+        std::cout << "  " << std::left << std::setw(static_cast<int>(longest) + 2) << mutant
+                  << "left out: " << why_not << '\n';
+      continue;
+    }
     const auto result = verify::check(*system, o);
     if (result.how == verify::outcome::stopped) return interrupt::exit_status;
     std::string caught;
