@@ -10,6 +10,8 @@ namespace {
 
 constexpr unsigned first_bits = 16;
 
+__extension__ using wide = unsigned __int128;
+
 std::uint64_t tag_of(std::uint64_t hash) noexcept { return hash & 0xffff'ffff'0000'0000u; }
 
 }  // namespace
@@ -25,7 +27,7 @@ state_table::state_table(std::size_t words)
 std::uint64_t state_table::hash(const word* s) const noexcept {
   std::uint64_t h = 0x9e37'79b9'7f4a'7c15u;
   for (std::size_t i = 0; i < words_; ++i) {
-    const auto product = static_cast<unsigned __int128>(s[i] ^ h) * 0xd6e8'feb8'6659'fd93u;
+    const auto product = static_cast<wide>(s[i] ^ h) * 0xd6e8'feb8'6659'fd93u;
     h = static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ (h << 1);
   }
   return h * 0x9e37'79b9'7f4a'7c15u;
