@@ -1,9 +1,9 @@
 // Seed 001: cowns that mute the senders of overloaded receivers.
 //
 // A behaviour is sent to its least cown; each of its cowns acquires it in turn and passes it on to
-// the next; the greatest runs it. A cown whose queue is too long gets high priority, and with it all
-// that its messages wait for. Who sends to it is muted: low priority, not scheduled, noted in the
-// mute set of the mutor until the mutor is normal again.
+// the next; the greatest runs it. A cown whose queue is too long gets high priority, and with it
+// all that its messages wait for. Who sends to it is muted: low priority, not scheduled, noted in
+// the mute set of the mutor until the mutor is normal again.
 //
 // `backpressure_variant` says what a model adds to the seed; specs/backpressure tells why.
 #ifndef ROTA_VERIFY_MODELS_BACKPRESSURE_H
@@ -322,7 +322,8 @@ class backpressure {
   // Needed by a message that has yet to come to them.
   set required_ones(const state& s) const {
     set m = 0;
-    for (unsigned c = 0; c < n(); ++c) m |= static_cast<set>(layout().queued(s, c) & state::above(c));
+    for (unsigned c = 0; c < n(); ++c)
+      m |= static_cast<set>(layout().queued(s, c) & state::above(c));
     return m;
   }
 

@@ -85,6 +85,7 @@ class backpressure_layout {
     state::packed out{};
     unsigned at = 0;
     const auto put = [&](word value, unsigned bits) {
+      if (bits == 0) return;
       out[at / 64] |= value << (at % 64);
       if (at % 64 + bits > 64) out[at / 64 + 1] |= value >> (64 - at % 64);
       at += bits;
