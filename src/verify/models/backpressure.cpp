@@ -5,9 +5,25 @@
 namespace rota::verify::detail {
 
 std::vector<model_entry> backpressure_models() {
+  using answer = backpressure::answer;
+  const auto entry = [](const char* name, const char* summary, backpressure_variant v,
+                        answer clears = answer::no) {
+    return describe<backpressure>(name, summary, backpressure{v, clears});
+  };
   return {
-      describe<backpressure>(
-          "backpressure", "cowns that mute the senders of overloaded ones (seed 001, as written)"),
+      entry("backpressure", "cowns that mute the senders of overloaded ones (seed 001, as written)",
+            {}),
+      entry("backpressure_eager", "the same, and who becomes normal frees whom it muted at once",
+            {.eager = true}),
+      entry("backpressure_propagation", "eager, and sending to a muted cown mutes the sender too",
+            {.eager = true, .propagate = true}),
+      entry("backpressure_naive", "propagation without eager unmuting: known to deadlock",
+            {.propagate = true}),
+      entry("backpressure_acquire",
+            "eager, and a cown that only passes messages on can be overloaded",
+            {.eager = true, .acquire = true}),
+      entry("backpressure_full", "eager, propagation, acquire, and clean mute sets: what we build",
+            {.eager = true, .propagate = true, .acquire = true}, answer::yes),
   };
 }
 

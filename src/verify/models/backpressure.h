@@ -1,74 +1,114 @@
 // Seed 001: cowns that mute the senders of overloaded receivers.
+//
+// A behaviour is sent to its least cown; each of its cowns acquires it in turn and passes it on to
+// the next; the greatest runs it. A cown whose queue is too long gets high priority, and with it
+// all that its messages wait for. Who sends to it is muted: low priority, not scheduled, noted in
+// the mute set of the mutor until the mutor is normal again.
+//
+// `backpressure_variant` says what a model adds to the seed; specs/backpressure tells why.
 #ifndef ROTA_VERIFY_MODELS_BACKPRESSURE_H
 #define ROTA_VERIFY_MODELS_BACKPRESSURE_H
 
 #include <rota/verify/checker/model.h>
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "verify/models/backpressure_state.h"
+
 namespace rota::verify {
+
+struct backpressure_variant {
+  bool eager = false;      // the step that makes a mutor normal frees whom it muted
+  bool propagate = false;  // sending to a muted cown mutes the sender too
+  bool acquire = false;    // overload is looked for in Acquire, not only in Prerun
+};
 
 class backpressure {
  public:
-  static constexpr unsigned most_cowns = 5;
-  static constexpr unsigned most_fuel = 8;
-  static constexpr unsigned most_messages = most_cowns + most_fuel;
-
-  using set = std::uint8_t;  // a bit a cown
-
-  enum priority : std::int8_t { low = -1, normal = 0, high = 1 };
-
-  struct state {
-    std::uint8_t fuel = 0;
-    set scheduled = 0;
-    set running = 0;
-    set high = 0;  // of priority 1
-    set low = 0;   // of priority -1
-    std::array<set, most_cowns> mute{};
-    std::array<std::uint8_t, most_cowns> blocker{};  // 0: none, else the cown + 1
-    std::array<std::uint8_t, most_cowns> mutor{};    // the same
-    std::array<std::uint8_t, most_cowns> length{};
-    std::array<std::array<set, most_messages>, most_cowns> queue{};
-
-    set head(unsigned c) const { return length[c] ? queue[c][0] : set{0}; }
-    void push(unsigned c, set m) { queue[c][length[c]++] = m; }
-    void pop(unsigned c) {
-      --length[c];
-      for (unsigned i = 0; i < length[c]; ++i) queue[c][i] = queue[c][i + 1];
-      queue[c][length[c]] = 0;
-    }
-  };
+  using state = backpressure_state;
+  using set = state::set;
+  using packed = state::packed;
 
   enum act { terminating, acquire, prerun, send, complete, unmute };
 
+  enum class answer : std::uint8_t { no, yes };
+
+  enum class mistake : std::uint8_t {
+    none,
+    no_blocker_walk,
+    no_priority_in_send,
+    no_priority_in_acquire,
+    no_wake_by_priority,
+    priority_not_reset,
+    keep_blocker,
+    mute_self,
+    mute_among_receivers,
+    mute_without_entry,
+    mute_but_schedule,
+    mute_in_send,
+    unmute_never,
+    unmute_on_idle,
+    count_references,
+    forget_release,
+    drop_in_acquire,
+    acquire_out_of_order,
+    pass_to_neighbour,
+    schedule_twice,
+    send_twice,
+    send_to_greatest,
+    only_dropped,  // with eager unmuting only
+    no_cascade,    // with eager unmuting and propagation only
+  };
+
+  backpressure() = default;
+  backpressure(backpressure_variant v, answer clears)
+      : fuel(v.propagate ? 4 : 3), variant(v), clear(clears) {}
+
   int cowns = 3;
-  int fuel = 3;
+  int fuel = 3;  // 4 is the least with which propagation shows at this threshold
   int threshold = 2;
+  backpressure_variant variant;
+  answer clear = answer::no;
+  answer asks = answer::yes;
+  mistake mutant = mistake::none;
 
   template <class C>
   void constants(C& c) {
-    c("Cowns", cowns, 1, int{most_cowns}, "how many cowns");
-    c("BehaviourLimit", fuel, 0, int{most_fuel}, "how many behaviours are sent in all");
-    c("OverloadThreshold", threshold, 0, 10, "a longer queue is an overloaded one");
+    c("Cowns", cowns, 1, int{state::most_cowns}, "how many cowns");
+    c("BehaviourLimit", fuel, 0, int{state::most_messages} - 1, "how many behaviours are sent");
+    c("OverloadThreshold", threshold, 0, int{state::most_messages}, "a longer queue is overloaded");
+    c("ClearOnPriority", clear, {"no", "yes"}, "whom priority frees leaves the mute sets");
+    c("TodoLine", asks, {"no", "yes"}, "no sender that is among the receivers is muted");
+    c("Mutant", mutant, mistakes(), "a mistake to plant");
+  }
+
+  std::string complaint() const {
+    const unsigned copies = is(mistake::send_twice) ? 2 : 1;
+    const unsigned sent_ones = copies * static_cast<unsigned>(fuel);
+    return layout().fits(n() + sent_ones, 1 + sent_ones)
+               ? ""
+               : "so many cowns with so large a BehaviourLimit do not fit into a state";
   }
 
   std::vector<action> actions() const {
-    const auto n = static_cast<unsigned>(cowns);
-    return {{"Terminating", 1, "", fairness::none}, {"Acquire", n, "Run", fairness::weak},
-            {"Prerun", n, "Run", fairness::weak},   {"Send", n, "Run", fairness::weak},
-            {"Complete", n, "Run", fairness::weak}, {"Unmute", 1, "", fairness::weak}};
+    std::vector<action> all{{"Terminating", 1, "", fairness::none},
+                            {"Acquire", n(), "Run", fairness::weak},
+                            {"Prerun", n(), "Run", fairness::weak},
+                            {"Send", n(), "Run", fairness::weak},
+                            {"Complete", n(), "Run", fairness::weak}};
+    if (unmutes_later()) all.push_back({"Unmute", 1, "", fairness::weak});
+    return all;
   }
 
   template <class Emit>
   void initial(Emit emit) const {
     state s;
     s.fuel = static_cast<std::uint8_t>(fuel);
-    s.scheduled = all();
-    for (unsigned c = 0; c < n(); ++c) s.push(c, bit(c));
+    s.scheduled = layout().all();
+    for (unsigned c = 0; c < n(); ++c) layout().push(s, c, bit(c));
     emit(s);
   }
 
@@ -76,24 +116,32 @@ class backpressure {
   void next(const state& s, Emit emit) const {
     if (everybody_sleeps(s)) emit(terminating, 0, s);
     for (unsigned c = 0; c < n(); ++c) {
-      const set msg = s.head(c);
+      const set msg = layout().head(s, c);
       if ((s.scheduled & bit(c)) && msg && c < last(msg)) emit(acquire, c, acquired(s, c, msg));
       if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
         emit(prerun, c, preran(s, c, msg));
       if (s.running & bit(c)) {
         if (s.fuel > 0)
-          for (unsigned receivers = 1; receivers <= all(); ++receivers)
+          for (unsigned receivers = 1; receivers <= layout().all(); ++receivers)
             emit(send, c, sent(s, c, static_cast<set>(receivers)));
         emit(complete, c, completed(s, c, msg));
       }
-      state t = s;
-      if (unmuted(t)) emit(unmute, 0, t);
+      // Stands under the choice of a cown in the seed, hence one step for each.
+      if (unmutes_later()) {
+        state t = s;
+        if (unmuted(t)) {
+          note_freed(s, t);
+          emit(unmute, 0, t);
+        }
+      }
     }
   }
 
   template <class P>
   void properties(P& p) const {
-    p.deadlock_free();
+    const bool deadlocks = variant.propagate && !variant.eager;
+    const bool clears = clear == answer::yes;
+    if (!deadlocks) progress(p);
     p.invariant("MessageLimit", [this](const state& s) {
       unsigned messages = 0;
       for (unsigned c = 0; c < n(); ++c) messages += s.length[c];
@@ -101,25 +149,18 @@ class backpressure {
     });
     p.invariant("RunningIsScheduled", [this](const state& s) {
       return each([&](unsigned c) {
-        return !(s.running & bit(c)) || ((s.scheduled & bit(c)) && c == last(s.head(c)));
+        return !(s.running & bit(c)) || ((s.scheduled & bit(c)) && c == last(layout().head(s, c)));
       });
     });
     p.invariant("CownNotMutedBySelf", [this](const state& s) {
       return each([&](unsigned c) { return !(s.mute[c] & bit(c)); });
     });
     p.invariant("LowPriorityMuted", [this](const state& s) { return !(s.low & ~muted(s)); });
-    p.invariant("WillScheduleCown", [this](const state& s) {
-      set unmutable = 0;
-      for (unsigned k = 0; k < n(); ++k)
-        if (!((s.high | s.low) & bit(k))) unmutable |= s.mute[k];
-      return s.scheduled || (s.low & unmutable);
-    });
     p.invariant("Nonblocking", [this](const state& s) {
+      if (!s.high || !s.low) return true;
       return each([&](unsigned c) {
-        for (unsigned i = 0; i < s.length[c]; ++i) {
-          const set m = s.queue[c][i];
-          if ((m & s.high & below(c)) && (m & s.low & (below(c) | bit(c)))) return false;
-        }
+        for (word q = s.queue[c]; q; q >>= n())
+          if ((q & s.high & below(c)) && (q & s.low & (below(c) | bit(c)))) return false;
         return true;
       });
     });
@@ -127,111 +168,126 @@ class backpressure {
       return each([&](unsigned c) {
         if (!(s.running & bit(c))) return true;
         for (unsigned k = 0; k < n(); ++k)
-          if ((s.head(c) & bit(k)) && s.blocker[k]) return false;
+          if ((layout().head(s, c) & bit(k)) && s.blocker[k]) return false;
         return true;
       });
     });
     p.invariant("UnscheduledByMuteOrAcquire", [this](const state& s) {
-      return static_cast<set>(all() & ~(s.low | acquired_ones(s))) == s.scheduled;
+      return static_cast<set>(layout().all() & ~(s.low | acquired_ones(s))) == s.scheduled;
     });
-    p.invariant("BehaviourAcquisition", [this](const state& s) {
-      return each([&](unsigned c) { return !(queued(s, c) & below(c) & s.scheduled); });
-    });
+    p.invariant("BehaviourAcquisition",
+                [this](const state& s) { return !(acquired_ones(s) & s.scheduled); });
     p.invariant("AcquiredOnce", [this](const state& s) {
       set once = 0;
       return each([&](unsigned b) {
-        const set mine = queued(s, b) & below(b);
+        const set mine = layout().queued(s, b) & below(b);
         if (mine & once) return false;
         once |= mine;
         return true;
       });
     });
     p.invariant("SelfInCurrentMessage", [this](const state& s) {
-      return each([&](unsigned c) { return !s.length[c] || (s.head(c) & bit(c)); });
+      return each([&](unsigned c) { return !s.length[c] || (layout().head(s, c) & bit(c)); });
     });
-    p.invariant("HighPriorityScheduledOrAcquired",
-                [this](const state& s) { return !(s.high & ~(s.scheduled | acquired_ones(s))); });
+    p.invariant("HighPriorityScheduledOrAcquired", [this](const state& s) {
+      const set stuck = static_cast<set>(s.high & ~s.scheduled);
+      return !stuck || !(stuck & ~acquired_ones(s));
+    });
     p.invariant("HighPriorityInQueue", [this](const state& s) {
+      if (!s.high) return true;
       set somewhere = 0;
-      for (unsigned c = 0; c < n(); ++c) somewhere |= queued(s, c);
+      for (unsigned c = 0; c < n(); ++c) somewhere |= layout().queued(s, c);
       return !(s.high & ~somewhere);
     });
     p.invariant("SleepingIsNormalOrRequired", [this](const state& s) {
-      set required = 0;
-      for (unsigned k = 0; k < n(); ++k)
-        required |= static_cast<set>(queued(s, k) & ~(below(k) | bit(k)));
-      return each([&](unsigned c) {
-        return !sleeps(s, c) || !((s.high | s.low) & bit(c)) || (required & bit(c));
-      });
+      const set odd = special_sleepers(s);
+      return !odd || !(odd & ~required_ones(s));
     });
-    p.eventually_always("Termination", [this](const state& s) { return everybody_sleeps(s); });
-    p.always_eventually("SomeCownWillBeScheduled", [](const state& s) { return s.scheduled != 0; });
+    // Ours. The first three are about steps, which note what they should not do.
+    p.invariant("FreedByNormal", [](const state& s) { return !(s.mistakes & state::freed_early); });
+    p.invariant("MutedForLoad", [](const state& s) { return !(s.mistakes & state::muted_idly); });
+    p.invariant("UrgencyPassedOn", [](const state& s) { return !(s.mistakes & state::held_up); });
+    if (variant.eager)
+      p.invariant("NormalMutesNobody", [this](const state& s) {
+        return each([&](unsigned k) { return (s.special() & bit(k)) || !s.mute[k]; });
+      });
+    if (clears) tidiness(p);
+    if (clears || variant.eager) emptiness(p);
+
+    p.known_to_fail();
+    if (deadlocks) progress(p);
+    if (!clears) tidiness(p);
+    if (!clears && !variant.eager) emptiness(p);
+    p.invariant("HighPriorityHasWork", [this](const state& s) {
+      set with_work = acquired_ones(s);
+      for (unsigned c = 0; c < n(); ++c)
+        if (s.length[c]) with_work |= bit(c);
+      return !(s.high & ~with_work);
+    });
+    p.invariant("SleepingIsNormal", [this](const state& s) { return !special_sleepers(s); });
   }
 
   template <class F>
   void fields(const state& s, F f) const {
-    f("fuel", unsigned{s.fuel});
-    f("scheduled", unsigned{s.scheduled});
+    layout().fields(s, f);
   }
+  std::string parameter(unsigned, unsigned p) const { return std::to_string(p + 1); }
 
-  using packed = std::array<word, 3>;
+  packed pack(const state& s) const { return layout().pack(s); }
+  state unpack(const packed& in) const { return layout().unpack(in); }
 
-  packed pack(const state& s) const {
-    packed out{};
-    unsigned at = 0;
-    const auto put = [&](unsigned value, unsigned bits) {
-      out[at / 64] |= word{value} << (at % 64);
-      if (at % 64 + bits > 64) out[at / 64 + 1] |= word{value} >> (64 - at % 64);
-      at += bits;
-    };
-    put(s.fuel, 4);
-    const unsigned m = n();
-    put(s.scheduled, m);
-    put(s.running, m);
-    put(s.high, m);
-    put(s.low, m);
-    for (unsigned c = 0; c < m; ++c) {
-      put(s.mute[c], m);
-      put(s.blocker[c], 3);
-      put(s.mutor[c], 3);
-      put(s.length[c], 4);
-      for (unsigned i = 0; i < s.length[c]; ++i) put(s.queue[c][i], m);
-    }
-    return out;
-  }
-
-  state unpack(const packed& in) const {
-    state s;
-    unsigned at = 0;
-    const auto get = [&](unsigned bits) {
-      word value = in[at / 64] >> (at % 64);
-      if (at % 64 + bits > 64) value |= in[at / 64 + 1] << (64 - at % 64);
-      at += bits;
-      return static_cast<std::uint8_t>(value & ((1u << bits) - 1));
-    };
-    const unsigned m = n();
-    s.fuel = get(4);
-    s.scheduled = get(m);
-    s.running = get(m);
-    s.high = get(m);
-    s.low = get(m);
-    for (unsigned c = 0; c < m; ++c) {
-      s.mute[c] = get(m);
-      s.blocker[c] = get(3);
-      s.mutor[c] = get(3);
-      s.length[c] = get(4);
-      for (unsigned i = 0; i < s.length[c]; ++i) s.queue[c][i] = get(m);
-    }
-    return s;
+  // Falls in every step but Terminating, so that all behaviours end, in deadlock or asleep. What a
+  // step may add to it is less than what the same step takes away:
+  //   Send      one of the fuel, for a message with fewer hops than cowns
+  //   Acquire   a hop
+  //   Prerun    counts as running
+  //   Complete  a message, for at most all cowns muted
+  //   Unmute    a muted cown
+  unsigned measure(const state& s) const {
+    unsigned m = (2 * n() + 2) * s.fuel + count(s.low) - count(s.running);
+    for (unsigned c = 0; c < n(); ++c)
+      for (word q = s.queue[c]; q; q >>= n())
+        m += n() + 2 + count(static_cast<set>(q & layout().all() & state::above(c)));
+    return m;
   }
 
  private:
-  static set bit(unsigned c) { return static_cast<set>(1u << c); }
-  static set below(unsigned c) { return static_cast<set>((1u << c) - 1); }
-  static unsigned first(set m) { return static_cast<unsigned>(std::countr_zero(m)); }
-  static unsigned last(set m) { return static_cast<unsigned>(std::bit_width(m)) - 1; }
+  static set bit(unsigned c) { return state::bit(c); }
+  static set below(unsigned c) { return state::below(c); }
+  static unsigned first(set m) { return state::first(m); }
+  static unsigned last(set m) { return state::last(m); }
+  static unsigned count(set m) { return static_cast<unsigned>(std::popcount(m)); }
   unsigned n() const { return static_cast<unsigned>(cowns); }
-  set all() const { return static_cast<set>((1u << n()) - 1); }
+  backpressure_layout layout() const { return backpressure_layout{n()}; }
+  bool is(mistake m) const { return mutant == m; }
+
+  std::vector<std::string> mistakes() const {
+    std::vector<std::string> names{"none",
+                                   "no_blocker_walk",
+                                   "no_priority_in_send",
+                                   "no_priority_in_acquire",
+                                   "no_wake_by_priority",
+                                   "priority_not_reset",
+                                   "keep_blocker",
+                                   "mute_self",
+                                   "mute_among_receivers",
+                                   "mute_without_entry",
+                                   "mute_but_schedule",
+                                   "mute_in_send",
+                                   "unmute_never",
+                                   "unmute_on_idle",
+                                   "count_references",
+                                   "forget_release",
+                                   "drop_in_acquire",
+                                   "acquire_out_of_order",
+                                   "pass_to_neighbour",
+                                   "schedule_twice",
+                                   "send_twice",
+                                   "send_to_greatest"};
+    if (variant.eager) names.push_back("only_dropped");
+    if (variant.eager && variant.propagate) names.push_back("no_cascade");
+    return names;
+  }
 
   template <class F>
   bool each(F f) const {
@@ -244,85 +300,174 @@ class backpressure {
   bool everybody_sleeps(const state& s) const {
     return each([&](unsigned c) { return sleeps(s, c); });
   }
-  bool overloaded(const state& s, unsigned c) const { return s.length[c] > threshold; }
+  bool is_long(const state& s, unsigned c) const { return s.length[c] > threshold; }
+  bool overloaded(const state& s, unsigned c) const {
+    if (!is(mistake::count_references)) [[likely]]
+      return is_long(s, c);
+    int references = 0;
+    for (unsigned k = 0; k < n(); ++k)
+      for (word q = s.queue[k]; q; q >>= n()) references += static_cast<int>(q >> c & 1);
+    return references > threshold;
+  }
   set muted(const state& s) const {
     set m = 0;
     for (unsigned c = 0; c < n(); ++c) m |= s.mute[c];
     return m;
   }
-  set queued(const state& s, unsigned c) const {
-    set m = 0;
-    for (unsigned i = 0; i < s.length[c]; ++i) m |= s.queue[c][i];
-    return m;
-  }
   set acquired_ones(const state& s) const {
     set m = 0;
-    for (unsigned c = 0; c < n(); ++c) m |= queued(s, c) & below(c);
+    for (unsigned c = 0; c < n(); ++c) m |= static_cast<set>(layout().queued(s, c) & below(c));
+    return m;
+  }
+  // Needed by a message that has yet to come to them.
+  set required_ones(const state& s) const {
+    set m = 0;
+    for (unsigned c = 0; c < n(); ++c)
+      m |= static_cast<set>(layout().queued(s, c) & state::above(c));
+    return m;
+  }
+
+  // Fails where muted cowns can wait for each other.
+  template <class P>
+  void progress(P& p) const {
+    p.deadlock_free();
+    p.invariant("WillScheduleCown", [this](const state& s) {
+      if (s.scheduled) return true;
+      set free_soon = 0;
+      for (unsigned k = 0; k < n(); ++k)
+        if (!(s.special() & bit(k))) free_soon |= s.mute[k];
+      return (s.low & free_soon) != 0;
+    });
+    p.eventually_always("Termination", [this](const state& s) { return everybody_sleeps(s); });
+    p.always_eventually("SomeCownWillBeScheduled", [](const state& s) { return s.scheduled != 0; });
+  }
+
+  // These two fail where a mute set keeps whom priority freed.
+  template <class P>
+  void tidiness(P& p) const {
+    p.invariant("MuteSetIsLow", [this](const state& s) { return !(muted(s) & ~s.low); });
+    p.invariant("MuteSetsDisjoint", [this](const state& s) {
+      set once = 0;
+      return each([&](unsigned k) {
+        if (s.mute[k] & once) return false;
+        once |= s.mute[k];
+        return true;
+      });
+    });
+  }
+  template <class P>
+  void emptiness(P& p) const {
+    p.invariant("NoMuteLeftAtEnd",
+                [this](const state& s) { return !muted(s) || !everybody_sleeps(s); });
+  }
+
+  // Sleeping cowns that are not of normal priority.
+  set special_sleepers(const state& s) const {
+    set m = s.special() & s.scheduled;
+    for (unsigned c = 0; c < n(); ++c)
+      if (s.length[c]) m &= static_cast<set>(~bit(c));
     return m;
   }
 
   // Gives high priority to those that lack it and to all that these wait behind.
   void prioritise(state& s, set who) const {
     set them = static_cast<set>(who & ~s.high);
-    for (unsigned c = 0; c < n(); ++c) {
-      if (!(who & ~s.high & bit(c))) continue;
-      for (unsigned b = s.blocker[c]; b; b = s.blocker[b - 1]) them |= bit(b - 1);
-    }
-    s.scheduled |= s.low & them;
+    if (!is(mistake::no_blocker_walk))
+      for (unsigned c = 0; c < n(); ++c) {
+        if (!(who & ~s.high & bit(c))) continue;
+        for (unsigned b = s.blocker[c]; b; b = s.blocker[b - 1]) them |= bit(b - 1);
+      }
+    const set freed = s.low & them;
+    if (!is(mistake::no_wake_by_priority)) s.scheduled |= freed;
+    if (clear == answer::yes && freed)
+      for (unsigned k = 0; k < n(); ++k) s.mute[k] &= static_cast<set>(~freed);
     s.low &= static_cast<set>(~them);
     s.high |= them;
   }
 
   state acquired(const state& s, unsigned c, set msg) const {
     state t = s;
-    const set rest = static_cast<set>(msg & ~(below(c) | bit(c)));
-    if (msg & s.high) prioritise(t, rest);
-    t.scheduled &= static_cast<set>(~bit(c));
-    const unsigned to = first(rest);
+    const set rest = msg & state::above(c);
+    const bool looks = variant.acquire && overloaded(s, c);
+    if (((msg & s.high) || looks) && !is(mistake::no_priority_in_acquire))
+      prioritise(t, looks ? static_cast<set>(rest | bit(c)) : rest);
+    if (!is(mistake::schedule_twice)) t.scheduled &= static_cast<set>(~bit(c));
+    const unsigned to = is(mistake::acquire_out_of_order) ? last(rest)
+                        : is(mistake::pass_to_neighbour)  ? c + 1
+                                                          : first(rest);
     t.blocker[c] = static_cast<std::uint8_t>(to + 1);
-    t.pop(c);
-    t.push(to, msg);
+    layout().pop(t, c);
+    if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
+    if ((msg & s.high) && (rest & ~t.high)) t.mistakes |= state::held_up;
     return t;
   }
 
   state preran(const state& s, unsigned c, set msg) const {
     state t = s;
-    const bool needs = overloaded(s, c) || (queued(s, c) & s.high & ~bit(c));
+    const bool needs = overloaded(s, c) || (layout().queued(s, c) & s.high & ~bit(c));
     t.high = static_cast<set>((s.high & ~bit(c)) | (needs ? bit(c) : 0));
     t.low &= static_cast<set>(~bit(c));
     t.running |= bit(c);
     for (unsigned k = 0; k < n(); ++k)
-      if (msg & bit(k)) t.blocker[k] = 0;
+      if ((msg & bit(k)) && !is(mistake::keep_blocker)) t.blocker[k] = 0;
+    if (variant.eager) free_all(s, t);
+    note_freed(s, t);
     return t;
   }
 
   state sent(const state& s, unsigned c, set receivers) const {
     state t = s;
-    const set senders = s.head(c);
     if (receivers & s.high) {
-      prioritise(t, receivers);
-      set mutors = 0;
-      for (unsigned k = 0; k < n(); ++k)
-        if ((receivers & ~senders & bit(k)) &&
-            (((s.high & bit(k)) && overloaded(s, k)) || (s.low & bit(k))))
-          mutors |= bit(k);
-      if (mutors && !s.mutor[c] && !(senders & (s.high | s.low)) && !(senders & receivers))
-        t.mutor[c] = static_cast<std::uint8_t>(first(mutors) + 1);
+      if (!is(mistake::no_priority_in_send)) prioritise(t, receivers);
+      choose_mutor(s, t, c, receivers);
+    } else if (variant.propagate && (receivers & s.low)) {
+      choose_mutor(s, t, c, receivers);
     }
-    t.push(first(receivers), receivers);
+    const unsigned to = is(mistake::send_to_greatest) ? last(receivers) : first(receivers);
+    layout().push(t, to, receivers);
+    if (is(mistake::send_twice)) layout().push(t, to, receivers);
+    if ((receivers & s.high) && (receivers & ~t.high)) t.mistakes |= state::held_up;
     --t.fuel;
     return t;
   }
 
+  void choose_mutor(const state& s, state& t, unsigned c, set receivers) const {
+    const set senders = layout().head(s, c);
+    const bool careless = is(mistake::mute_among_receivers);
+    set mutors = 0;
+    for (unsigned k = 0; k < n(); ++k)
+      if ((receivers & (careless ? ~0 : ~senders) & bit(k)) &&
+          (((s.high & bit(k)) && overloaded(s, k)) || (s.low & bit(k))))
+        mutors |= bit(k);
+    if (!mutors || s.mutor[c]) return;
+    if (!careless) {
+      if (senders & s.special()) return;
+      if (asks == answer::yes && (senders & receivers)) return;
+    }
+    const unsigned mutor = first(mutors);
+    if (is(mistake::mute_in_send))
+      mute(t, senders, mutor);
+    else
+      t.mutor[c] = static_cast<std::uint8_t>(mutor + 1);
+    if (!(s.low & bit(mutor)) && !is_long(s, mutor)) t.mistakes |= state::muted_idly;
+  }
+
+  // Of the senders those that are normal.
+  void mute(state& s, set senders, unsigned mutor) const {
+    const set muting =
+        is(mistake::mute_among_receivers) ? senders : static_cast<set>(senders & ~s.special());
+    s.low |= muting;
+    s.high &= static_cast<set>(~muting);
+    if (!is(mistake::mute_without_entry)) s.mute[mutor] |= muting;
+    if (!is(mistake::mute_but_schedule)) s.scheduled &= static_cast<set>(~muting);
+  }
+
   state completed(const state& s, unsigned c, set msg) const {
     state t = s;
+    t.scheduled |= is(mistake::forget_release) ? bit(c) : msg;
     if (s.mutor[c]) {
-      const set muting = static_cast<set>(msg & ~(s.high | s.low));
-      t.low |= muting;
-      t.mute[s.mutor[c] - 1u] |= muting;
-      t.scheduled = static_cast<set>((s.scheduled | msg) & ~muting);
-    } else {
-      t.scheduled |= msg;
+      mute(t, msg, is(mistake::mute_self) ? c : s.mutor[c] - 1u);
+    } else if (!is(mistake::priority_not_reset)) {
       for (unsigned k = 0; k < n(); ++k) {
         if ((msg & bit(k)) && s.length[k] == (k == c ? 1 : 0)) {
           t.high &= static_cast<set>(~bit(k));
@@ -330,27 +475,72 @@ class backpressure {
         }
       }
     }
-    t.pop(c);
+    layout().pop(t, c);
     t.running &= static_cast<set>(~bit(c));
     t.mutor[c] = 0;
+    if (variant.eager) free_all(s, t);
+    note_freed(s, t);
     return t;
   }
 
+  // The seed's Unmute: frees whom normal cowns have muted. Those whom it makes normal free theirs
+  // in the next step.
   bool unmuted(state& s) const {
-    set unmuting = 0;
-    set keys = 0;
-    for (unsigned k = 0; k < n(); ++k) {
-      if ((s.high | s.low) & bit(k)) continue;
-      keys |= bit(k);
-      unmuting |= s.mute[k] & s.low;
-    }
-    if (!unmuting) return false;
-    s.low &= static_cast<set>(~unmuting);
-    s.scheduled |= unmuting;
+    if (is(mistake::unmute_never)) return false;
+    if (is(mistake::unmute_on_idle)) return unmuted_on_idle(s);
+    set freed = 0;
+    const set normal = static_cast<set>(layout().all() & ~s.special());
     for (unsigned k = 0; k < n(); ++k)
-      if (keys & bit(k)) s.mute[k] = 0;
+      if (normal & bit(k)) freed |= static_cast<set>(s.mute[k] & s.low);
+    if (!freed) return false;
+    free(s, normal, freed);
     return true;
   }
+
+  // As Verona had it: a worker that finds nothing to do frees everybody.
+  bool unmuted_on_idle(state& s) const {
+    bool somebody_sleeps = false;
+    for (unsigned c = 0; c < n(); ++c) somebody_sleeps |= sleeps(s, c);
+    if (!s.low || !(somebody_sleeps || !s.scheduled)) return false;
+    free(s, layout().all(), s.low);
+    return true;
+  }
+
+  // Whoever was freed without priority was in the mute set of a cown that was normal, or is now.
+  void note_freed(const state& s, state& t) const {
+    const set freed = static_cast<set>(s.low & ~t.special());
+    if (!freed) [[likely]]
+      return;
+    set due = 0;
+    for (unsigned k = 0; k < n(); ++k)
+      if (!(s.special() & t.special() & bit(k))) due |= s.mute[k];
+    if (freed & ~due) t.mistakes |= state::freed_early;
+  }
+
+  static void free(state& s, set mutors, set freed) {
+    s.low &= static_cast<set>(~freed);
+    s.scheduled |= freed;
+    for (unsigned k = 0; k < state::most_cowns; ++k)
+      if (mutors & bit(k)) s.mute[k] = 0;
+  }
+
+  // Eager unmuting, the end of a step from s: all normal cowns free those that they muted, who are
+  // normal then and do the same.
+  void free_all(const state& s, state& t) const {
+    if (is(mistake::unmute_never) || is(mistake::unmute_on_idle)) return;
+    set due = layout().all();
+    if (is(mistake::only_dropped)) due &= s.special();
+    for (;;) {
+      const set normal = static_cast<set>(due & ~t.special());
+      set freed = 0;
+      for (unsigned k = 0; k < n(); ++k)
+        if (normal & bit(k)) freed |= static_cast<set>(t.mute[k] & t.low);
+      free(t, normal, freed);
+      if (!freed || is(mistake::no_cascade)) return;
+    }
+  }
+
+  bool unmutes_later() const { return !variant.eager || is(mistake::unmute_on_idle); }
 };
 
 }  // namespace rota::verify

@@ -1,0 +1,435 @@
+---------------------------- MODULE backpressure ----------------------------
+(* Cowns run behaviours, and mute those who send to an overloaded cown.      *)
+(*                                                                           *)
+(* A behaviour is a message: the set of cowns that it needs. It is sent to   *)
+(* the least of them; each acquires it and passes it on to the next; the     *)
+(* greatest runs it, and then all of them are released:                      *)
+(*                                                                           *)
+(*   Send --> Acquire --> ... --> Acquire --> Prerun --> Complete            *)
+(*                                                                           *)
+(* A cown whose queue is too long has high priority (1), and lends it to all *)
+(* that its messages wait for. Whoever sends to it is muted when the sending *)
+(* behaviour completes: low priority (-1), not scheduled, and noted in the   *)
+(* mute set of the overloaded cown, its mutor. It is free again when the     *)
+(* mutor is normal (0), or when something of high priority needs it.         *)
+(*                                                                           *)
+(* With all four switches off this is seed 001 as written. What each of them *)
+(* adds is told in README.md.                                                *)
+EXTENDS Integers, Sequences, FiniteSets
+
+CONSTANTS
+  Cowns,              \* numbers; behaviours acquire them in ascending order
+  BehaviourLimit,     \* how many behaviours are sent in all
+  OverloadThreshold,  \* a longer queue is an overloaded one
+  Eager,              \* who becomes normal frees whom it muted in the same step
+  Propagate,          \* sending to a muted cown mutes the sender too
+  AcquireOverload,    \* a cown that passes a message on looks at its queue, too
+  ClearOnPriority,    \* whom priority frees is taken out of the mute sets
+  TodoLine,           \* TRUE: no sender that is among the receivers is muted
+  Mutant              \* "none", or the mistake that is made, see README.md
+
+VARIABLES
+  fuel,       \* how many behaviours may still be sent
+  queue,      \* messages of each cown, the oldest first; a running one stays in front
+  scheduled,  \* FALSE while a cown is muted, or held by a message further up
+  running,    \* TRUE between Prerun and Complete
+  priority,   \* -1, 0 or 1
+  blocker,    \* the cown that holds the message which holds this one, or Null
+  mutor,      \* whom a running cown will be muted by, or Null
+  mute,       \* whom each cown has muted
+  mistakes    \* what a step did and should not have; for the properties of steps
+
+vars == <<fuel, queue, scheduled, running, priority, blocker, mutor, mute, mistakes>>
+
+Null == 0
+
+(* -------------------------------- reading -------------------------------- *)
+
+Min(S) == CHOOSE x \in S : \A y \in S : x <= y
+Max(S) == CHOOSE x \in S : \A y \in S : x >= y
+
+RECURSIVE SumOver(_, _)
+SumOver(S, f) ==
+  IF S = {} THEN 0
+  ELSE LET x == CHOOSE y \in S : TRUE IN f[x] + SumOver(S \ {x}, f)
+
+Messages(c) == {queue[c][i] : i \in 1..Len(queue[c])}
+CurrentMessage(c) == IF queue[c] = <<>> THEN {} ELSE Head(queue[c])
+InQueue(c) == UNION Messages(c)
+
+Sleeping(c) == scheduled[c] /\ queue[c] = <<>>
+Available(c) == scheduled[c] /\ queue[c] # <<>>
+Muted(c) == \E k \in Cowns : c \in mute[k]
+
+LowPriority(cs) == {c \in cs : priority[c] = -1}
+HighPriority(cs) == {c \in cs : priority[c] = 1}
+
+References(c) ==
+  SumOver(Cowns, [k \in Cowns |-> Cardinality({i \in 1..Len(queue[k]) : c \in queue[k][i]})])
+
+Load(c) == IF Mutant = "count_references" THEN References(c) ELSE Len(queue[c])
+Overloaded(c) == Load(c) > OverloadThreshold
+
+RequiresPriority(c) == Overloaded(c) \/ HighPriority(InQueue(c) \ {c}) # {}
+
+RECURSIVE Blockers(_)
+Blockers(c) ==
+  IF blocker[c] = Null \/ Mutant = "no_blocker_walk" THEN {}
+  ELSE {blocker[c]} \cup Blockers(blocker[c])
+
+\* Those that lack priority, and all that these wait behind.
+Prioritizing(cs) ==
+  LET lacking == cs \ HighPriority(cs)
+  IN  lacking \cup UNION {Blockers(c) : c \in lacking}
+
+ValidMutor(c) == (priority[c] = 1 /\ Overloaded(c)) \/ priority[c] = -1
+
+(* ----------------------- properties of single steps ---------------------- *)
+
+\* A muted cown became normal, although no cown that had muted it was or is normal.
+FreedEarly ==
+  \E c \in Cowns :
+    /\ priority[c] = -1 /\ priority'[c] = 0
+    /\ \A k \in Cowns : c \in mute[k] => (priority[k] # 0 /\ priority'[k] # 0)
+
+\* A sender will be muted by a cown that is neither muted itself nor has a long queue.
+MutedIdly ==
+  \E c \in Cowns :
+    /\ mutor'[c] # mutor[c] /\ mutor'[c] # Null
+    /\ priority[mutor'[c]] # -1
+    /\ Len(queue[mutor'[c]]) <= OverloadThreshold
+
+\* A message that names a cown of high priority entered a queue, and one that it has yet to
+\* acquire did not get high priority.
+HeldUp ==
+  \E c \in Cowns :
+    /\ Len(queue'[c]) > Len(queue[c])
+    /\ LET m == queue'[c][Len(queue'[c])]
+       IN  /\ \E k \in m : priority[k] = 1
+           /\ \E k \in m : k >= c /\ priority'[k] # 1
+
+\* What falls in every step: fuel, then messages by the cowns that they have yet to reach, then
+\* muted cowns. A message in front of a running cown counts one less.
+Measure(f, q, r, p) ==
+  LET n == Cardinality(Cowns)
+      hops == [c \in Cowns |->
+                SumOver(1..Len(q[c]), [i \in 1..Len(q[c]) |->
+                  n + 2 + Cardinality({k \in q[c][i] : k > c})])]
+  IN  (2 * n + 2) * f + SumOver(Cowns, hops)
+      + Cardinality({c \in Cowns : p[c] = -1}) - Cardinality({c \in Cowns : r[c]})
+
+NotLess == Measure(fuel', queue', running', priority') >= Measure(fuel, queue, running, priority)
+
+Note ==
+  mistakes' = mistakes
+    \cup (IF FreedEarly THEN {"freed early"} ELSE {})
+    \cup (IF MutedIdly THEN {"muted idly"} ELSE {})
+    \cup (IF HeldUp THEN {"held up"} ELSE {})
+    \cup (IF NotLess THEN {"not less"} ELSE {})
+
+(* --------------------------------- steps --------------------------------- *)
+
+Init ==
+  /\ fuel = BehaviourLimit
+  /\ queue = [c \in Cowns |-> <<{c}>>]
+  /\ scheduled = [c \in Cowns |-> TRUE]
+  /\ running = [c \in Cowns |-> FALSE]
+  /\ priority = [c \in Cowns |-> 0]
+  /\ blocker = [c \in Cowns |-> Null]
+  /\ mutor = [c \in Cowns |-> Null]
+  /\ mute = [c \in Cowns |-> {}]
+  /\ mistakes = {}
+
+\* The end is no deadlock.
+Terminating ==
+  /\ \A c \in Cowns : Sleeping(c)
+  /\ UNCHANGED vars
+
+(* What becomes of priority, scheduled and mute when some are raised to high  *)
+(* priority: the muted ones among them are free.                              *)
+
+RaisedPriority(raised) == [c \in Cowns |-> IF c \in raised THEN 1 ELSE priority[c]]
+
+RaisedScheduled(raised) ==
+  LET woken == IF Mutant = "no_wake_by_priority" THEN {} ELSE LowPriority(raised)
+  IN  [c \in Cowns |-> c \in woken \/ scheduled[c]]
+
+RaisedMute(raised) ==
+  LET freed == IF ClearOnPriority THEN LowPriority(raised) ELSE {}
+  IN  [k \in Cowns |-> mute[k] \ freed]
+
+(* The end of a step that may make cowns normal; p and m are priority and     *)
+(* mute as the step leaves them. With Eager the normal ones free whom they    *)
+(* have muted; these are normal then, and do the same.                        *)
+
+RECURSIVE FreedBy(_, _, _)
+FreedBy(normal, p, m) ==
+  LET more == {c \in Cowns \ normal : p[c] = -1 /\ \E k \in normal : c \in m[k]}
+  IN  IF more = {} \/ Mutant = "no_cascade" THEN more ELSE more \cup FreedBy(normal \cup more, p, m)
+
+NormalIn(p) == {c \in Cowns : p[c] = 0 /\ (Mutant = "only_dropped" => priority[c] # 0)}
+
+Freed(p, m) ==
+  IF Eager /\ Mutant \notin {"unmute_never", "unmute_on_idle"} THEN FreedBy(NormalIn(p), p, m)
+  ELSE {}
+
+FreePriority(p, m) ==
+  LET freed == Freed(p, m) IN [c \in Cowns |-> IF c \in freed THEN 0 ELSE p[c]]
+
+FreeMute(p, m) ==
+  LET freed == Freed(p, m)
+      done == IF Mutant = "no_cascade" THEN NormalIn(p) ELSE NormalIn(p) \cup freed
+  IN  IF Eager /\ Mutant \notin {"unmute_never", "unmute_on_idle"}
+        THEN [k \in Cowns |-> IF k \in done THEN {} ELSE m[k]]
+        ELSE m
+
+FreeScheduled(p, m, s) == LET freed == Freed(p, m) IN [c \in Cowns |-> c \in freed \/ s[c]]
+
+(* Acquire: a cown holds its first message and passes it on.                  *)
+
+Rest(cown) == {c \in CurrentMessage(cown) : c > cown}
+
+PassTo(cown) ==
+  CASE Mutant = "acquire_out_of_order" -> Max(Rest(cown))
+    [] Mutant = "pass_to_neighbour" -> cown + 1
+    [] OTHER -> Min(Rest(cown))
+
+RaisedByAcquire(cown) ==
+  LET loaded == AcquireOverload /\ Overloaded(cown)
+  IN  CASE Mutant = "no_priority_in_acquire" -> {}
+        [] loaded -> Prioritizing(Rest(cown) \cup {cown})
+        [] HighPriority(CurrentMessage(cown)) # {} -> Prioritizing(Rest(cown))
+        [] OTHER -> {}
+
+Passed(cown) ==
+  LET to == PassTo(cown)
+  IN  [c \in Cowns |->
+        CASE c = cown -> Tail(queue[c])
+          [] c = to /\ Mutant # "drop_in_acquire" -> Append(queue[c], CurrentMessage(cown))
+          [] OTHER -> queue[c]]
+
+Acquire(cown) ==
+  /\ Available(cown)
+  /\ cown < Max(CurrentMessage(cown))
+  /\ priority' = RaisedPriority(RaisedByAcquire(cown))
+  /\ mute' = RaisedMute(RaisedByAcquire(cown))
+  /\ scheduled' = [RaisedScheduled(RaisedByAcquire(cown)) EXCEPT
+                     ![cown] = (Mutant = "schedule_twice")]
+  /\ blocker' = [blocker EXCEPT ![cown] = PassTo(cown)]
+  /\ queue' = Passed(cown)
+  /\ UNCHANGED <<fuel, running, mutor>>
+  /\ Note
+
+(* Prerun: the greatest cown of a message starts to run it.                   *)
+
+PriorityToRun(cown) == [priority EXCEPT ![cown] = IF RequiresPriority(cown) THEN 1 ELSE 0]
+
+Unblocked(cs) ==
+  IF Mutant = "keep_blocker" THEN blocker
+  ELSE [c \in Cowns |-> IF c \in cs THEN Null ELSE blocker[c]]
+
+Prerun(cown) ==
+  /\ Available(cown)
+  /\ ~running[cown]
+  /\ cown = Max(CurrentMessage(cown))
+  /\ running' = [running EXCEPT ![cown] = TRUE]
+  /\ blocker' = Unblocked(CurrentMessage(cown))
+  /\ priority' = FreePriority(PriorityToRun(cown), mute)
+  /\ mute' = FreeMute(PriorityToRun(cown), mute)
+  /\ scheduled' = FreeScheduled(PriorityToRun(cown), mute, scheduled)
+  /\ UNCHANGED <<fuel, queue, mutor>>
+  /\ Note
+
+(* Send: a running behaviour sends one more. It may be muted for it later.    *)
+
+RaisedBySend(receivers) ==
+  IF HighPriority(receivers) = {} \/ Mutant = "no_priority_in_send" THEN {}
+  ELSE Prioritizing(receivers)
+
+Careless == Mutant = "mute_among_receivers"
+
+\* Whether the senders, the cowns of the running message, may be muted for what they send.
+MayMute(senders, receivers) ==
+  /\ HighPriority(receivers) # {} \/ (Propagate /\ LowPriority(receivers) # {})
+  /\ Careless \/ \A c \in senders : priority[c] = 0
+  /\ Careless \/ ~TodoLine \/ senders \cap receivers = {}
+
+Mutors(senders, receivers) ==
+  IF MayMute(senders, receivers)
+    THEN {c \in (IF Careless THEN receivers ELSE receivers \ senders) : ValidMutor(c)}
+    ELSE {}
+
+MinOrNull(S) == IF S = {} THEN Null ELSE Min(S)
+
+NextMutor(cown, receivers) ==
+  IF mutor[cown] # Null THEN mutor[cown]
+  ELSE MinOrNull(Mutors(CurrentMessage(cown), receivers))
+
+\* Whom the mutant mutes before the behaviour has completed.
+TooSoon(cown, receivers) ==
+  IF Mutant # "mute_in_send" \/ NextMutor(cown, receivers) = Null THEN {}
+  ELSE {c \in CurrentMessage(cown) : priority[c] = 0} \ RaisedBySend(receivers)
+
+WithSent(receivers) ==
+  LET to == IF Mutant = "send_to_greatest" THEN Max(receivers) ELSE Min(receivers)
+      sent == IF Mutant = "send_twice" THEN <<receivers, receivers>> ELSE <<receivers>>
+  IN  [queue EXCEPT ![to] = @ \o sent]
+
+Send(cown) ==
+  /\ running[cown]
+  /\ fuel > 0
+  /\ fuel' = fuel - 1
+  /\ \E receivers \in SUBSET Cowns \ {{}} :
+       /\ queue' = WithSent(receivers)
+       /\ IF TooSoon(cown, receivers) = {}
+            THEN /\ priority' = RaisedPriority(RaisedBySend(receivers))
+                 /\ scheduled' = RaisedScheduled(RaisedBySend(receivers))
+                 /\ mute' = RaisedMute(RaisedBySend(receivers))
+                 /\ mutor' = [mutor EXCEPT ![cown] = NextMutor(cown, receivers)]
+            ELSE /\ priority' = [c \in Cowns |-> IF c \in TooSoon(cown, receivers) THEN -1
+                                 ELSE RaisedPriority(RaisedBySend(receivers))[c]]
+                 /\ scheduled' = [c \in Cowns |-> c \notin TooSoon(cown, receivers)
+                                 /\ RaisedScheduled(RaisedBySend(receivers))[c]]
+                 /\ mute' = [RaisedMute(RaisedBySend(receivers)) EXCEPT
+                                 ![NextMutor(cown, receivers)] = @ \cup TooSoon(cown, receivers)]
+                 /\ UNCHANGED mutor
+  /\ UNCHANGED <<running, blocker>>
+  /\ Note
+
+(* Complete: all cowns of the message are released, or muted if it sent to    *)
+(* where it should not. Of those released, who has nothing to do is normal.   *)
+
+Muting(cown) ==
+  IF mutor[cown] = Null THEN {}
+  ELSE {c \in CurrentMessage(cown) : priority[c] = 0 \/ Careless}
+
+Emptied(cown) ==
+  IF mutor[cown] # Null \/ Mutant = "priority_not_reset" THEN {}
+  ELSE {c \in CurrentMessage(cown) : Len(queue[c]) = (IF c = cown THEN 1 ELSE 0)}
+
+DonePriority(cown) ==
+  LET muting == Muting(cown)
+      emptied == Emptied(cown)
+  IN  [c \in Cowns |-> CASE c \in muting -> -1 [] c \in emptied -> 0 [] OTHER -> priority[c]]
+
+DoneMute(cown) ==
+  LET by == CASE Mutant = "mute_without_entry" -> Null
+              [] Mutant = "mute_self" -> cown
+              [] OTHER -> mutor[cown]
+      muting == Muting(cown)
+  IN  [k \in Cowns |-> IF k = by THEN mute[k] \cup muting ELSE mute[k]]
+
+DoneScheduled(cown) ==
+  LET released == IF Mutant = "forget_release" THEN {cown} ELSE CurrentMessage(cown)
+      kept == IF Mutant = "mute_but_schedule" THEN {} ELSE Muting(cown)
+  IN  [c \in Cowns |-> (c \in released \/ scheduled[c]) /\ c \notin kept]
+
+Complete(cown) ==
+  /\ running[cown]
+  /\ queue' = [queue EXCEPT ![cown] = Tail(@)]
+  /\ running' = [running EXCEPT ![cown] = FALSE]
+  /\ mutor' = [mutor EXCEPT ![cown] = Null]
+  /\ priority' = FreePriority(DonePriority(cown), DoneMute(cown))
+  /\ mute' = FreeMute(DonePriority(cown), DoneMute(cown))
+  /\ scheduled' = FreeScheduled(DonePriority(cown), DoneMute(cown), DoneScheduled(cown))
+  /\ UNCHANGED <<fuel, blocker>>
+  /\ Note
+
+(* Unmute: frees whom normal cowns have muted. With Eager there is never      *)
+(* anybody left for it.                                                       *)
+
+OnIdle == Mutant = "unmute_on_idle"
+
+Unmuting ==
+  IF OnIdle THEN LowPriority(Cowns)
+  ELSE LowPriority(UNION {mute[k] : k \in {c \in Cowns : priority[c] = 0}})
+
+Unmute ==
+  /\ Mutant # "unmute_never"
+  /\ Unmuting # {}
+  /\ OnIdle => (\E c \in Cowns : Sleeping(c)) \/ (\A c \in Cowns : ~scheduled[c])
+  /\ priority' = [c \in Cowns |-> IF c \in Unmuting THEN 0 ELSE priority[c]]
+  /\ mute' = [k \in Cowns |-> IF OnIdle \/ priority[k] = 0 THEN {} ELSE mute[k]]
+  /\ scheduled' = [c \in Cowns |-> c \in Unmuting \/ scheduled[c]]
+  /\ UNCHANGED <<fuel, queue, running, blocker, mutor>>
+  /\ Note
+
+Run(cown) == Acquire(cown) \/ Prerun(cown) \/ Send(cown) \/ Complete(cown)
+
+Next == Terminating \/ \E c \in Cowns : Run(c) \/ Unmute
+
+Spec ==
+  /\ Init /\ [][Next]_vars
+  /\ \A c \in Cowns : WF_vars(Run(c))
+  /\ WF_vars(Unmute)
+
+(* -------------------------- properties: the seed's ----------------------- *)
+
+MessageLimit ==
+  SumOver(Cowns, [c \in Cowns |-> Len(queue[c])]) <= BehaviourLimit + Cardinality(Cowns)
+
+RunningIsScheduled ==
+  \A c \in Cowns : running[c] => scheduled[c] /\ c = Max(CurrentMessage(c))
+
+CownNotMutedBySelf == \A c \in Cowns : c \notin mute[c]
+
+LowPriorityMuted == \A c \in LowPriority(Cowns) : Muted(c)
+
+WillScheduleCown ==
+  \E c \in Cowns :
+    \/ scheduled[c]
+    \/ priority[c] = -1 /\ \E k \in Cowns : c \in mute[k] /\ priority[k] = 0
+
+\* Nothing of high priority is held by a message that waits for a muted cown.
+Nonblocking ==
+  \A c \in Cowns : \A m \in Messages(c) :
+    ~(\E h \in HighPriority(m) : \E l \in LowPriority(m) : h < c /\ l <= c)
+
+RunningNotBlocked ==
+  \A c \in Cowns : running[c] => \A k \in CurrentMessage(c) : blocker[k] = Null
+
+AcquiredBy(a, b) == a < b /\ a \in InQueue(b)
+Acquired(c) == \E k \in Cowns : AcquiredBy(c, k)
+Required(c) == \E k \in Cowns : k < c /\ c \in InQueue(k)
+
+UnscheduledByMuteOrAcquire ==
+  \A c \in Cowns : scheduled[c] <=> ~(priority[c] = -1 \/ Acquired(c))
+
+BehaviourAcquisition == \A c \in Cowns : \A k \in InQueue(c) : k < c => ~scheduled[k]
+
+AcquiredOnce ==
+  \A a \in Cowns : \A b \in Cowns : \A c \in Cowns :
+    AcquiredBy(a, b) /\ AcquiredBy(a, c) => b = c
+
+SelfInCurrentMessage == \A c \in Cowns : queue[c] # <<>> => c \in CurrentMessage(c)
+
+HighPriorityScheduledOrAcquired ==
+  \A c \in HighPriority(Cowns) : scheduled[c] \/ Acquired(c)
+
+HighPriorityInQueue == \A c \in HighPriority(Cowns) : \E k \in Cowns : c \in InQueue(k)
+
+SleepingIsNormalOrRequired == \A c \in Cowns : Sleeping(c) => priority[c] = 0 \/ Required(c)
+
+Termination == <>[](\A c \in Cowns : Sleeping(c))
+
+SomeCownWillBeScheduled == []<>(\E c \in Cowns : scheduled[c])
+
+(* ----------------------------- properties: ours -------------------------- *)
+
+FreedByNormal == "freed early" \notin mistakes
+MutedForLoad == "muted idly" \notin mistakes
+UrgencyPassedOn == "held up" \notin mistakes
+MeasureFalls == "not less" \notin mistakes
+
+\* With Eager.
+NormalMutesNobody == Eager => \A k \in Cowns : priority[k] = 0 => mute[k] = {}
+
+\* These hold with ClearOnPriority only; the third with Eager too.
+MuteSetIsLow == \A k \in Cowns : \A c \in mute[k] : priority[c] = -1
+MuteSetsDisjoint == \A k \in Cowns : \A l \in Cowns : k # l => mute[k] \cap mute[l] = {}
+NoMuteLeftAtEnd == (\A c \in Cowns : Sleeping(c)) => \A k \in Cowns : mute[k] = {}
+
+\* These do not hold.
+HighPriorityHasWork == \A c \in HighPriority(Cowns) : queue[c] # <<>> \/ Acquired(c)
+SleepingIsNormal == \A c \in Cowns : Sleeping(c) => priority[c] = 0
+=============================================================================
