@@ -10,6 +10,7 @@ namespace rota::verify::detail {
 
 std::vector<model_entry> scheduler_models();
 std::vector<model_entry> backpressure_models();
+std::vector<model_entry> coop_models();
 
 }  // namespace rota::verify::detail
 

@@ -9,7 +9,8 @@ namespace rota::verify {
 const std::vector<model_entry>& models() {
   static const std::vector<model_entry> all = [] {
     std::vector<model_entry> found;
-    for (auto family : {detail::scheduler_models, detail::backpressure_models}) {
+    for (auto family :
+         {detail::scheduler_models, detail::backpressure_models, detail::coop_models}) {
       auto some = family();
       std::move(some.begin(), some.end(), std::back_inserter(found));
     }
