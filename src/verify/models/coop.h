@@ -117,7 +117,7 @@ class coop {
     waiter_in_front,   // the end of a task moves who awaits it to the front
     endless,           // a task need not give way
     forget_call,       // a new task is not queued
-    early_report,      // a deadlock is reported before the last task was looked at
+    early_report,      // a deadlock is reported two looks too early (one is enough)
     turns_not_reset,   // rotations are counted on although a task ran in between
     no_report
   };
@@ -190,7 +190,7 @@ class coop {
     p.invariant("RunsOnlyEnabled", [](const state& s) { return !(s.wrong & ran_blocked); });
     p.invariant("DistanceFalls", [](const state& s) { return !(s.wrong & distance_rose); });
     p.invariant("BoundedOvertaking", [](const state& s) { return !(s.wrong & overtaken); });
-    p.invariant("OvertakenByOthersOnly", [this](const state& s) { return s.passed < n(); });
+    p.invariant("OvertakingBound", [this](const state& s) { return s.passed < n(); });
     p.invariant("NoFalseDeadlock",
                 [](const state& s) { return !s.reported || (s.idle() && s.all_blocked()); });
     p.leads_to(
@@ -271,7 +271,8 @@ class coop {
     const unsigned f = s.queue[at];
     state t = s;
     if (s.blocked(f) && !has(mistake::run_blocked)) {
-      const unsigned enough = s.length - (has(mistake::early_report) ? 1u : 0u);
+      const unsigned early = has(mistake::early_report) ? 2u : 0u;
+      const unsigned enough = std::max<unsigned>(s.length, early) - early;
       if (s.turned >= enough && !has(mistake::no_report)) {
         t.reported = 1;
         return step(report, 0, t);
