@@ -35,12 +35,13 @@ VARIABLES
   steps,      \* local steps in a row; the paper's c is -steps
   turned,     \* rotations in a row
   reported,   \* the deadlock was reported
-  wrong,      \* ghost: what the steps so far did wrong
-  watching,   \* ghost: the watched task could run at every look since ...
-  ahead,      \* ghost: ... these were ahead of it and have not had their turn
-  passed      \* ghost: how many tasks ran since
+  ghost       \* what the properties need to know of the past:
+              \*   wrong     what the steps so far did wrong
+              \*   watching  whether the watched task could run at every look since ...
+              \*   ahead     ... these were ahead of it; those that have not had their turn
+              \*   passed    how many tasks ran since
 
-vars == <<active, pending, queue, head, x, steps, turned, reported, wrong, watching, ahead, passed>>
+vars == <<active, pending, queue, head, x, steps, turned, reported, ghost>>
 
 Nobody == -1
 Task == 0..(Tasks - 1)
@@ -67,7 +68,7 @@ Init ==
   /\ active = 0 /\ pending = Nobody /\ queue = <<>>
   /\ head = [f \in Task |-> IF f = 0 THEN Going ELSE Absent]
   /\ x = 0 /\ steps = 0 /\ turned = 0 /\ reported = FALSE
-  /\ wrong = {} /\ watching = FALSE /\ ahead = {} /\ passed = 0
+  /\ ghost = [wrong |-> {}, watching |-> FALSE, ahead |-> {}, passed |-> 0]
 
 (* ------------------------------- the ghosts ------------------------------ *)
 
@@ -95,13 +96,13 @@ DistanceOf(a, p, q, h, n, f) ==
 
 \* The distance of some task does not fall, or f had its turn (t) though it was not the next.
 Rises(f, t) ==
-  \/ t /\ Position(active, pending, queue, head, f) # 1
-  \/ \E g \in Task :
-       /\ ~(t /\ g = f)
-       /\ Position(active, pending, queue, head, g) # 0
-       /\ Position(active', pending', queue', head', g) # 0
-       /\ DistanceOf(active', pending', queue', head', steps', g)
-            >= DistanceOf(active, pending, queue, head, steps, g)
+  IF t /\ Position(active, pending, queue, head, f) # 1 THEN TRUE
+  ELSE \E g \in Task :
+         /\ ~(t /\ g = f)
+         /\ Position(active, pending, queue, head, g) # 0
+         /\ Position(active', pending', queue', head', g) # 0
+         /\ DistanceOf(active', pending', queue', head', steps', g)
+              >= DistanceOf(active, pending, queue, head, steps, g)
 
 Before(q, f) == {q[i] : i \in 1..(Place(q, f) - 1)}
 
@@ -110,24 +111,39 @@ Blocked2(f) ==
   \/ head'[f][1] = "await" /\ head'[head'[f][2]] \notin {Absent, Ended}
   \/ head'[f][1] = "guard" /\ head'[f][2] # x'
 
-\* `rule` is "run" for (19) and (20), "rotate" for (21), "local" for (22), "other" for the rest.
-Judge(f, rule) ==
-  LET queued2 == Watched # -1 /\ Places(queue', Watched) # {}
-      idle2 == active' = Nobody /\ pending' = Nobody
-      passes == watching /\ f # Watched /\ rule = "run"
-      ahead2 == IF watching /\ rule \in {"run", "rotate"} THEN ahead \ {f} ELSE ahead
-      stops == ~queued2 \/ (idle2 /\ Blocked2(Watched))
-      begins == ~stops /\ idle2 /\ ~watching
-  IN /\ wrong' = wrong
-           \cup (IF Rises(f, rule # "other") THEN {"distance"} ELSE {})
-           \cup (IF rule = "run" /\ Blocked(f) THEN {"blocked"} ELSE {})
-           \cup (IF passes /\ f \notin ahead THEN {"overtaken"} ELSE {})
-     /\ watching' = (~stops /\ (watching \/ begins))
-     /\ ahead' = IF stops THEN {} ELSE IF begins THEN Before(queue', Watched) ELSE ahead2
-     /\ passed' = IF stops THEN 0
-                  ELSE IF passes /\ passed < Tasks THEN passed + 1 ELSE passed
+\* The watch on one task. It begins at the first idle point at which that task can run, and ends when
+\* it runs or cannot run at an idle point.
+Watch(f, rule, g) ==
+  LET idle2 == active' = Nobody /\ pending' = Nobody
+      passes == f # Watched /\ rule = "run"
+  IN CASE Watched = -1 -> g
+       [] Watched # -1 /\ (Places(queue', Watched) = {} \/ (idle2 /\ Blocked2(Watched))) ->
+            [wrong |-> g.wrong, watching |-> FALSE, ahead |-> {}, passed |-> 0]
+       [] OTHER ->
+            IF g.watching THEN
+              [wrong |-> IF passes /\ f \notin g.ahead THEN g.wrong \cup {"overtaken"} ELSE g.wrong,
+               watching |-> TRUE,
+               ahead |-> IF rule \in {"run", "rotate"} THEN g.ahead \ {f} ELSE g.ahead,
+               passed |-> IF passes /\ g.passed < Tasks THEN g.passed + 1 ELSE g.passed]
+            ELSE IF idle2 THEN
+              [g EXCEPT !.watching = TRUE, !.ahead = Before(queue', Watched)]
+            ELSE g
+
+\* A step acts on task f by this rule: "run" is (19) or (20), "rotate" (21), "local" (22).
+Rule ==
+  IF pending # Nobody THEN "other"
+  ELSE IF active = Nobody THEN IF active' = Nobody THEN "rotate" ELSE "run"
+  ELSE IF head[active] = Going THEN "local" ELSE "other"
+
+Judge(f) ==
+  LET rule == Rule
+      errors == (IF Rises(f, rule # "other") THEN {"distance"} ELSE {})
+                  \cup (IF rule = "run" /\ Blocked(f) THEN {"blocked"} ELSE {})
+  IN ghost' = Watch(f, rule, [ghost EXCEPT !.wrong = @ \cup errors])
 
 (* ------------------------------- the rules ------------------------------- *)
+
+\* The ghosts look at each of them, see run(f) below.
 
 Without(q, i) == SubSeq(q, 1, i - 1) \o SubSeq(q, i + 1, Len(q))
 
@@ -147,7 +163,6 @@ call_marker(f) ==
                           [] OTHER -> Append(queue, f)
             /\ UNCHANGED <<active, head, steps>>
   /\ UNCHANGED <<x, turned, reported>>
-  /\ Judge(f, "other")
 
 Looked == IF Mutant = "lifo" THEN Len(queue) ELSE 1
 CanLook == Idle /\ ~reported /\ queue # <<>>
@@ -167,7 +182,6 @@ Activate(f) ==
   /\ turned' = IF Mutant = "turns_not_reset" THEN turned ELSE 0
   /\ \E h \in Stands(0) : head' = [head EXCEPT ![f] = h]
   /\ UNCHANGED <<pending, x, reported>>
-  /\ Judge(f, "run")
 start(f) == head[f] = Marker /\ Activate(f)
 resume(f) == head[f] # Marker /\ Activate(f)
 
@@ -186,7 +200,6 @@ rotate(f) ==
                    [] OTHER -> Append(rest, f)
   /\ turned' = IF turned < Len(queue) THEN turned + 1 ELSE turned
   /\ UNCHANGED <<active, pending, head, x, steps, reported>>
-  /\ Judge(f, "rotate")
 
 \* All of the queue was found blocked.
 report ==
@@ -194,7 +207,7 @@ report ==
   /\ IsBlocked(queue[Looked])
   /\ FullTurn
   /\ reported' = TRUE
-  /\ UNCHANGED <<active, pending, queue, head, x, steps, turned, wrong, watching, ahead, passed>>
+  /\ UNCHANGED <<active, pending, queue, head, x, steps, turned, ghost>>
 
 Runs(f) == active = f /\ pending = Nobody
 
@@ -211,7 +224,6 @@ local_step(f) ==
           x' = x /\ head' = [head EXCEPT ![f] = h, ![g] = Marker] /\ pending' = g
      \/ x' = x /\ head' = [head EXCEPT ![f] = Ended] /\ pending' = Nobody
   /\ UNCHANGED <<active, queue, turned, reported>>
-  /\ Judge(f, "local")
 
 \* (23)
 end_of_task(f) ==
@@ -225,7 +237,6 @@ end_of_task(f) ==
                         IN <<queue[i]>> \o Without(queue, i)
                    ELSE queue
   /\ UNCHANGED <<pending, x, steps, turned, reported>>
-  /\ Judge(f, "other")
 
 \* (24)
 give_way(f) ==
@@ -239,15 +250,15 @@ give_way(f) ==
             /\ queue' = Append(queue, f)
             /\ UNCHANGED <<head, steps>>
   /\ UNCHANGED <<pending, x, turned, reported>>
-  /\ Judge(f, "other")
 
 Terminating == (reported \/ (Idle /\ queue = <<>>)) /\ UNCHANGED vars
 
 (* ---------------------------------- spec --------------------------------- *)
 
 run(f) ==
-  \/ call_marker(f) \/ start(f) \/ resume(f) \/ rotate(f)
-  \/ local_step(f) \/ end_of_task(f) \/ give_way(f)
+  /\ \/ call_marker(f) \/ start(f) \/ resume(f) \/ rotate(f)
+     \/ local_step(f) \/ end_of_task(f) \/ give_way(f)
+  /\ Judge(f)
 
 Next == (\E f \in Task : run(f)) \/ report \/ Terminating
 
@@ -269,10 +280,10 @@ EachOnce ==
                        + One(f = active /\ head[f] # Ended)
        IN places = One(Live(f))
 
-RunsOnlyEnabled == "blocked" \notin wrong
-DistanceFalls == "distance" \notin wrong
-BoundedOvertaking == "overtaken" \notin wrong
-OvertakingBound == passed <= Tasks - 1 - Less
+RunsOnlyEnabled == "blocked" \notin ghost.wrong
+DistanceFalls == "distance" \notin ghost.wrong
+BoundedOvertaking == "overtaken" \notin ghost.wrong
+OvertakingBound == ghost.passed <= Tasks - 1 - Less
 NoFalseDeadlock == reported => (Idle /\ AllBlocked)
 
 DeadlockReported == (Idle /\ AllBlocked) ~> reported
