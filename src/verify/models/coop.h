@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rota::verify {
@@ -232,13 +233,15 @@ class coop {
     f("steps", s.steps);
     f("turned", s.turned);
     f("reported", s.reported != 0);
-    f("wrong", s.wrong);
+    f("wrong", errors(s.wrong));
     if (watched >= 0) {
       f("watching", s.watching != 0);
       f("ahead", names(s.ahead));
       f("passed", s.passed);
     }
   }
+
+  std::string parameter(unsigned, unsigned f) const { return "task " + std::to_string(f); }
 
  private:
   static set bit(unsigned i) { return static_cast<set>(1u << i); }
@@ -468,6 +471,14 @@ class coop {
            (h < await   ? names[h]
             : h < guard ? "await " + std::to_string(h - await)
                         : "guard x = " + std::to_string(h - guard));
+  }
+  static std::string errors(unsigned wrong) {
+    std::string all = "{";
+    for (const auto& [e, what] :
+         {std::pair{distance_rose, "distance rose"}, std::pair{overtaken, "overtaken"},
+          std::pair{ran_blocked, "ran blocked"}})
+      if (wrong & e) all += (all.size() > 1 ? ", " : "") + std::string(what);
+    return all + "}";
   }
   std::string names(set s) const {
     std::string all = "{";

@@ -196,6 +196,8 @@ class coop_bypass {
     f("delay", s.delay);
   }
 
+  std::string parameter(unsigned, unsigned f) const { return "task " + std::to_string(f); }
+
  private:
   static set bit(unsigned i) { return static_cast<set>(1u << i); }
   static unsigned count(int i) { return static_cast<unsigned>(i); }

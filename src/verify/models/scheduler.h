@@ -202,8 +202,8 @@ class basic_scheduler {
       f("worker " + std::to_string(w), (s.busy & bit(w)) ? "runs " + name(s.task[w]) : "idle");
   }
 
-  std::string parameter(unsigned act, unsigned p) const {
-    return act == trigger ? name(p) : "worker " + std::to_string(p);
+  std::string parameter(unsigned kind, unsigned p) const {
+    return kind == trigger ? name(p) : "worker " + std::to_string(p);
   }
 
  protected:
