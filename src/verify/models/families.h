@@ -9,10 +9,10 @@
 namespace rota::verify::detail {
 
 std::vector<model_entry> scheduler_models();
+std::vector<model_entry> coop_models();
 std::vector<model_entry> backpressure_models();
 std::vector<model_entry> notifier_models();
 std::vector<model_entry> crond_models();
-std::vector<model_entry> coop_models();
 
 }  // namespace rota::verify::detail
 

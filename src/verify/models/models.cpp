@@ -9,11 +9,12 @@ namespace rota::verify {
 const std::vector<model_entry>& models() {
   static const std::vector<model_entry> all = [] {
     std::vector<model_entry> found;
-         {detail::scheduler_models, detail::backpressure_models, detail::notifier_models, detail::crond_models, detail::coop_models}) {
-           auto some = family();
-           std::move(some.begin(), some.end(), std::back_inserter(found));
-         }
-         return found;
+    for (auto family : {detail::scheduler_models, detail::coop_models, detail::backpressure_models,
+                        detail::notifier_models, detail::crond_models}) {
+      auto some = family();
+      std::move(some.begin(), some.end(), std::back_inserter(found));
+    }
+    return found;
   }();
   return all;
 }
