@@ -62,6 +62,7 @@ function check(name, settings) {
     const number = /^Invariant (\d+) violated/.exec(answer.error_message)?.[1];
     if (number !== undefined) verdict = listed(cfg, 'INVARIANTS')[number];
     else if (answer.error_type === 'LivenessViolation') verdict = listed(cfg, 'PROPERTIES').join(',');
+    else if (answer.error_type === 'Deadlock') verdict = 'deadlock';
     else verdict = `${answer.error_type}: ${answer.error_message}`;
   }
   return { verdict, states: answer.states_explored, trace: answer.trace, warnings: answer.warnings,
@@ -90,10 +91,11 @@ if (settings.length > 0) {
   process.exit(0);
 }
 
-// What `rota check` says, for a run whose line names a model: the number of distinct states.
+// What `rota check` says, for a run whose line names a model: the number of distinct states. There,
+// too, all has to hold.
 function statesOfModel(model) {
   const [name, ...constants] = model.trim().split(/\s+/);
-  const out = execFileSync(program, ['check', name, '--json', '--property', 'deadlock_free',
+  const out = execFileSync(program, ['check', name, '--json',
                                      ...constants.flatMap((c) => ['--set', c])]);
   return JSON.parse(out).distinct_states;
 }

@@ -110,12 +110,12 @@ TEST(BackpressureModel, MuteSetsAreTidyOnlyIfCleared) {
                                        "SleepingIsNormal"}})
         .violated();
   };
-  EXPECT_EQ(violated("backpressure", "no"),
+  EXPECT_EQ(violated("backpressure", "FALSE"),
             "MuteSetIsLow NoMuteLeftAtEnd HighPriorityHasWork SleepingIsNormal");
-  EXPECT_EQ(violated("backpressure", "yes"), "HighPriorityHasWork SleepingIsNormal");
-  EXPECT_EQ(violated("backpressure_eager", "no"),
+  EXPECT_EQ(violated("backpressure", "TRUE"), "HighPriorityHasWork SleepingIsNormal");
+  EXPECT_EQ(violated("backpressure_eager", "FALSE"),
             "MuteSetIsLow HighPriorityHasWork SleepingIsNormal");
-  EXPECT_EQ(violated("backpressure_full", "yes"), "HighPriorityHasWork SleepingIsNormal");
+  EXPECT_EQ(violated("backpressure_full", "TRUE"), "HighPriorityHasWork SleepingIsNormal");
 }
 
 TEST(BackpressureModel, MuteSetsOverlapFromFourBehavioursOn) {
@@ -193,10 +193,10 @@ TEST(BackpressureModel, AMeasureFallsInEveryStep) {
 // Nothing that we check needs the line that the seed asks to justify, with or without extensions.
 TEST(BackpressureModel, TheTodoLineIsNotNeeded) {
   for (const char* model : all_variants) {
-    const auto seen = check_model(model, size("3/2/1", {{"TodoLine", "no"}}));
+    const auto seen = check_model(model, size("3/2/1", {{"TodoLine", "FALSE"}}));
     EXPECT_EQ(seen.violated(), "") << model;
   }
-  const auto more = check_model("backpressure", size("3/2/1", {{"TodoLine", "no"}}));
+  const auto more = check_model("backpressure", size("3/2/1", {{"TodoLine", "FALSE"}}));
   EXPECT_GT(more.result.distinct, 5190u) << "it does mute more";
 }
 

@@ -64,7 +64,7 @@ TEST(CrondModel, KeepsItsPromisesIfProgramsEnd) {
 }
 
 TEST(CrondModel, DeadlocksIfNoProgramEnds) {
-  const auto seen = check_model("crond", sizes(1, 2, 2, 2) + settings{{"Finish", "off"}});
+  const auto seen = check_model("crond", sizes(1, 2, 2, 2) + settings{{"Finish", "FALSE"}});
   EXPECT_EQ(seen.violated(), "deadlock_free DueRuns");
   EXPECT_EQ(seen.counts(), "3129 distinct, 9909 generated, depth 18");
   EXPECT_EQ(seen.result.deadlocks, 32u);

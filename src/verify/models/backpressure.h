@@ -80,8 +80,8 @@ class backpressure {
     c("Cowns", cowns, 1, int{state::most_cowns}, "how many cowns");
     c("BehaviourLimit", fuel, 0, int{state::most_messages} - 1, "how many behaviours are sent");
     c("OverloadThreshold", threshold, 0, int{state::most_messages}, "a longer queue is overloaded");
-    c("ClearOnPriority", clear, {"no", "yes"}, "whom priority frees leaves the mute sets");
-    c("TodoLine", asks, {"no", "yes"}, "no sender that is among the receivers is muted");
+    c("ClearOnPriority", clear, {"FALSE", "TRUE"}, "whom priority frees leaves the mute sets");
+    c("TodoLine", asks, {"FALSE", "TRUE"}, "no sender that is among the receivers is muted");
     c("Mutant", mutant, mistakes(), "a mistake to plant");
   }
 

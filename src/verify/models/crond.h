@@ -83,7 +83,7 @@ class basic_crond {
     c("PROGS", programs, 1, int{most_programs}, "how many programs there are");
     c("Ids", ids, 1, int{most_ids}, "how many jobs the table has room for");
     c("Times", times, 1, int{most_time}, "a job's timer is set to 1 up to this");
-    c("Finish", finishes, {"off", "on"}, "whether programs end; off: the seed's own Next");
+    c("Finish", finishes, {"FALSE", "TRUE"}, "whether programs end; FALSE: the seed's own Next");
     if (Remembers) {
       c("Counts", counts, {"programs", "processes"}, "what the cap counts; programs: the seed");
       c("Mutant", forgets, {"none", "cap_not_checked", "timer_early", "finish_ends_all"},
