@@ -80,7 +80,7 @@ struct check_result {
   std::uint64_t distinct = 0;
   std::uint64_t generated = 0;
   std::uint64_t deadlocks = 0;  // states without a step
-  std::uint32_t depth = 0;
+  std::uint32_t depth = 0;      // of the search: with symmetry it may be less
   // What a search with symmetry looked at. Without symmetry the same as above.
   bool symmetry = false;
   std::uint64_t representatives = 0;

@@ -25,8 +25,7 @@
 //   bool within(const state&) const              where the search goes on (TLC's CONSTRAINT)
 //   packed pack(const state&), state unpack(packed)   a smaller form to keep, std::array of words
 //   void permuted(const state&, F f) const       f(state) for each renaming of what is
-//                                                interchangeable, the state itself among them:
-//                                                makes symmetry possible
+//                                                interchangeable: makes symmetry possible
 //   std::string parameter(action, parameter)     how a parameter is written
 #ifndef ROTA_VERIFY_CHECKER_MODEL_H
 #define ROTA_VERIFY_CHECKER_MODEL_H
@@ -200,13 +199,14 @@ class typed_system final : public system {
   }
 
   std::size_t orbit(const word* s) const override {
-    std::vector<std::array<word, word_count>> all;
+    std::vector<std::array<word, word_count>> all(1);
+    std::copy_n(s, word_count, all[0].begin());
     if constexpr (detail::permutes<Model>)
       model_.permuted(load(s),
                       [&](const state& other) { store(other, all.emplace_back().data()); });
     std::sort(all.begin(), all.end());
     const auto end = std::unique(all.begin(), all.end());
-    return std::max<std::size_t>(1, static_cast<std::size_t>(end - all.begin()));
+    return static_cast<std::size_t>(end - all.begin());
   }
 
   std::vector<field> fields(const word* s) const override {
