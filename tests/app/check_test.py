@@ -1,6 +1,6 @@
 """The command `rota check` as its users meet it: what it prints, and with which exit status it ends.
 
-  check_test.py PROGRAM
+  check_test.py PROGRAM [--large]     --large: also what takes an optimised program half a minute
 """
 
 import json
@@ -15,6 +15,7 @@ import time
 import unittest
 
 PROGRAM = ""
+LARGE = False
 
 
 def rota(*arguments, status=0):
@@ -103,6 +104,28 @@ class Answers(unittest.TestCase):
             return result["steps"], result["steps_taken"]
         self.assertEqual(steps("7"), steps("7"))
         self.assertNotEqual(steps("7"), steps("8"))
+
+
+class TheSeedsOwnSize(unittest.TestCase):
+    def setUp(self):
+        if not LARGE:
+            self.skipTest("for an optimised program")
+
+    def test_backpressure_4_4_2_fits_into_two_gigabytes(self):
+        result = answer("backpressure", "--set", "Cowns=4", "--set", "BehaviourLimit=4",
+                        "--set", "OverloadThreshold=2", "--max-memory", "2GB")
+        self.assertEqual((result["distinct_states"], result["states_generated"], result["depth"]),
+                         (11589006, 43862780, 26))
+        for p in result["properties"]:
+            if not p["known_to_fail"]:
+                self.assertEqual(p["verdict"], "holds", p["name"])
+
+    def test_propagation_needs_eager_unmuting(self):
+        size = ("--set", "Cowns=4", "--set", "BehaviourLimit=4", "--property", "deadlock_free")
+        naive = answer("backpressure_naive", *size, status=1)
+        self.assertEqual(naive["deadlocked_states"], 506)
+        eager = answer("backpressure_propagation", *size)
+        self.assertEqual(eager["distinct_states"], 11567484)
 
 
 class Limits(unittest.TestCase):
@@ -211,4 +234,7 @@ class Files(unittest.TestCase):
 
 if __name__ == "__main__":
     PROGRAM = sys.argv.pop(1)
+    if "--large" in sys.argv:
+        sys.argv.remove("--large")
+        LARGE = True
     unittest.main()
