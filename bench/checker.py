@@ -12,21 +12,15 @@ import argparse
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROTA = ROOT / "build" / "release" / "bin" / "rota"
+sys.path.insert(0, str(ROOT / "specs"))
+from spin_check import run  # noqa: E402
+
 SIZES = ("Subscribers", "Servers", "Clients", "Workers")
-
-
-def run(*command, folder=None, status=(0,)):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode not in status:
-        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n"
-                 f"{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def rota(model, settings, *more):

@@ -10,6 +10,8 @@
 #include <rota/verify/checker/check.h>
 #include <rota/verify/models/models.h>
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
@@ -85,6 +87,31 @@ inline checked check_model(std::string_view name, const std::vector<setting>& se
   }
   c.result = check(*c.model, o);
   return c;
+}
+
+// A mistake that can be planted, and all that it violates.
+struct mutant_row {
+  std::string mutant;
+  std::string violates;
+  std::vector<setting> where = {};  // besides the common settings
+};
+
+// Without a mistake nothing is violated; with each of them exactly what its row says. Every mutant
+// of the model has a row.
+inline void expect_caught(std::string_view model, const std::vector<setting>& settings,
+                          const std::vector<mutant_row>& rows) {
+  EXPECT_EQ(check_model(model, settings).violated(), "") << model;
+  std::vector<std::string> mutants;
+  for (const mutant_row& r : rows) {
+    std::vector<setting> all = settings;
+    all.insert(all.end(), r.where.begin(), r.where.end());
+    all.push_back({"Mutant", r.mutant});
+    const auto seen = check_model(model, all);
+    EXPECT_EQ(seen.violated(), r.violates) << model << ' ' << r.mutant;
+    EXPECT_TRUE(seen.decided()) << model << ' ' << r.mutant;
+    mutants.push_back(r.mutant);
+  }
+  EXPECT_EQ(mutants, model_named(model).mutants()) << model;
 }
 
 }  // namespace rota::verify::test

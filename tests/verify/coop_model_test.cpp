@@ -100,33 +100,24 @@ TEST(CoopModel, RefusesToWatchNobody) {
 }
 
 TEST(CoopModel, CatchesEveryMutant) {
-  struct row {
-    const char* mutant;
-    const char* violates;
-  };
-  const std::vector<row> table{
-      {"lifo", "DistanceFalls BoundedOvertaking OvertakingBound NoFalseDeadlock quiescent_fair"},
-      {"blocked_in_front", "DistanceFalls NoFalseDeadlock quiescent_fair"},
-      {"spawn_in_front", "DistanceFalls BoundedOvertaking OvertakingBound quiescent_fair"},
-      {"drop_blocked", "EachOnce DeadlockReported quiescent_fair"},
-      {"run_blocked", "RunsOnlyEnabled DeadlockReported"},
-      {"child_first", "DistanceFalls"},
-      {"ready_goes_on", "DistanceFalls GivesWay quiescent_fair"},
-      {"waiter_in_front", "DistanceFalls BoundedOvertaking OvertakingBound"},
-      {"endless", "DistanceFalls GivesWay quiescent_fair"},
-      {"forget_call", "EachOnce quiescent_fair"},
-      {"early_report", "NoFalseDeadlock quiescent_fair"},
-      {"turns_not_reset", "NoFalseDeadlock quiescent_fair"},
-      {"no_report", "DeadlockReported"},
-  };
-  std::vector<std::string> seen;
-  for (const row& r : table) {
-    auto setting = program(3, 2, 2, 0);
-    setting.push_back({"Mutant", r.mutant});
-    EXPECT_EQ(check_model("coop", setting).violated(), r.violates) << r.mutant;
-    seen.push_back(r.mutant);
-  }
-  EXPECT_EQ(seen, model_named("coop").mutants());
+  expect_caught(
+      "coop", program(3, 2, 2, 0),
+      {
+          {"lifo",
+           "DistanceFalls BoundedOvertaking OvertakingBound NoFalseDeadlock quiescent_fair"},
+          {"blocked_in_front", "DistanceFalls NoFalseDeadlock quiescent_fair"},
+          {"spawn_in_front", "DistanceFalls BoundedOvertaking OvertakingBound quiescent_fair"},
+          {"drop_blocked", "EachOnce DeadlockReported quiescent_fair"},
+          {"run_blocked", "RunsOnlyEnabled DeadlockReported"},
+          {"child_first", "DistanceFalls"},
+          {"ready_goes_on", "DistanceFalls GivesWay quiescent_fair"},
+          {"waiter_in_front", "DistanceFalls BoundedOvertaking OvertakingBound"},
+          {"endless", "DistanceFalls GivesWay quiescent_fair"},
+          {"forget_call", "EachOnce quiescent_fair"},
+          {"early_report", "NoFalseDeadlock quiescent_fair"},
+          {"turns_not_reset", "NoFalseDeadlock quiescent_fair"},
+          {"no_report", "DeadlockReported"},
+      });
 }
 
 // --- coop_bypass --------------------------------------------------------------------------------
@@ -169,30 +160,19 @@ TEST(CoopBypassModel, TasksAreInterchangeable) {
 }
 
 TEST(CoopBypassModel, CatchesEveryMutant) {
-  struct row {
-    const char* mutant;
-    const char* violates;
-  };
-  const std::vector<row> table{
-      {"bypass_without_limit", "ReadyDelay quiescent_fair"},
-      {"renew_at_each_pop", "ReadyDelay"},
-      {"spent_in_front", "ReadyDelay quiescent_fair"},
-      {"never_look", "ReadyDelay MailSeen quiescent_fair"},
-      {"no_look_when_dry", "deadlock_free quiescent_fair"},
-      {"mail_in_front", "ReadyDelay quiescent_fair"},
-      {"drop_mail", "EachOnce quiescent_fair"},
-      {"lifo", "ReadyDelay quiescent_fair"},
-      {"ready_in_front", "ReadyDelay quiescent_fair"},
-      {"overwrite_next", "EachOnce quiescent_fair"},
-  };
-  std::vector<std::string> seen;
-  for (const row& r : table) {
-    auto setting = worker(4, 2, 2);
-    setting.push_back({"Mutant", r.mutant});
-    EXPECT_EQ(check_model("coop_bypass", setting).violated(), r.violates) << r.mutant;
-    seen.push_back(r.mutant);
-  }
-  EXPECT_EQ(seen, model_named("coop_bypass").mutants());
+  expect_caught("coop_bypass", worker(4, 2, 2),
+                {
+                    {"bypass_without_limit", "ReadyDelay quiescent_fair"},
+                    {"renew_at_each_pop", "ReadyDelay"},
+                    {"spent_in_front", "ReadyDelay quiescent_fair"},
+                    {"never_look", "ReadyDelay MailSeen quiescent_fair"},
+                    {"no_look_when_dry", "deadlock_free quiescent_fair"},
+                    {"mail_in_front", "ReadyDelay quiescent_fair"},
+                    {"drop_mail", "EachOnce quiescent_fair"},
+                    {"lifo", "ReadyDelay quiescent_fair"},
+                    {"ready_in_front", "ReadyDelay quiescent_fair"},
+                    {"overwrite_next", "EachOnce quiescent_fair"},
+                });
 }
 
 }  // namespace

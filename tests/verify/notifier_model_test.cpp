@@ -31,24 +31,6 @@ std::vector<setting> inbox(int producers, const char* kind, const char* order, i
   return all;
 }
 
-struct row {
-  const char* mutant;
-  const char* violated;
-};
-
-void expect_caught(const char* model, std::vector<setting> settings, const std::vector<row>& rows) {
-  settings.push_back({"Mutant", "none"});
-  EXPECT_EQ(check_model(model, settings).violated(), "") << model;
-  for (const row& r : rows) {
-    settings.back().value = r.mutant;
-    const auto seen = check_model(model, settings);
-    EXPECT_EQ(seen.violated(), r.violated) << model << ' ' << r.mutant;
-    EXPECT_TRUE(seen.decided()) << model << ' ' << r.mutant;
-  }
-  // A mutant that is new has a row too.
-  EXPECT_EQ(model_named(model).mutants().size(), rows.size()) << model;
-}
-
 TEST(EventNotifierModel, HasTheStatesThatTlcCounts) {
   EXPECT_EQ(check_model("event_notifier", tree(2, 1, 1)).counts(),
             "5292 distinct, 10264 generated, depth 67");
@@ -218,7 +200,7 @@ TEST(NotifierMpscModel, NeedsTheTicketUnlessTheFlagIsSticky) {
 }
 
 TEST(NotifierMpscModel, MutantsAreCaught) {
-  const std::vector<row> rows = {
+  const std::vector<mutant_row> rows = {
       {"drop_all_wakes", "NoLostWakeup NoSleepForever Delivered SignalUsedUp"},
       {"drop_wakes_but_last", "NoLostWakeup"},
       {"forgotten_notify", "NoLostWakeup NoSleepForever Delivered"},
