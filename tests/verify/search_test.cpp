@@ -169,6 +169,11 @@ TEST(Search, LimitsEndItWithWhatIsKnown) {
   EXPECT_LT(r.distinct, 20'000u);
   EXPECT_EQ(r.properties[0].result, verdict::unknown);
 
+  o.max_states = 100;
+  r = check(typed_system{m}, o);
+  EXPECT_EQ(r.how, outcome::max_states);
+  EXPECT_LT(r.distinct, 1'000u);
+
   o.max_states = 0;
   o.max_bytes = 8u << 20;
   r = check(typed_system{m}, o);

@@ -12,9 +12,8 @@ namespace rota::verify::detail {
 
 namespace {
 
-constexpr std::size_t batch = 64;            // steps that are looked up together
-constexpr std::size_t portion = 64;          // states that a worker takes from a level at a time
-constexpr std::uint64_t counts_every = 256;  // new states between two additions to the sum
+constexpr std::size_t batch = 64;    // steps that are looked up together
+constexpr std::size_t portion = 64;  // states that a worker takes from a level at a time
 
 using counter = real_sync::atomic<std::uint64_t>;
 
@@ -52,6 +51,7 @@ search::search(const system& s, const check_options& o, std::vector<std::size_t>
     : system_(s),
       options_(o),
       properties_(std::move(properties)),
+      counts_every_(o.max_states ? std::clamp<std::uint64_t>(o.max_states / 8, 1, 256) : 256),
       table_(s.words()),
       meeting_(o.workers),
       violations_(s.properties().size()),
@@ -176,11 +176,11 @@ bool search::take(worker& w, const word* s, state_table::hash_value h, state_id 
   look_at(s, from);
   w.found.push_back(to);
   add(w.distinct, 1);
-  if (++w.uncounted == counts_every) {
+  if (++w.uncounted == counts_every_) {
     w.uncounted = 0;
     const std::uint64_t all =
-        states_.fetch_add(counts_every, real_sync::memory_order_relaxed) + counts_every;
-    if (table_.is_crowded(all + counts_every * options_.workers)) crowded_ = true;
+        states_.fetch_add(counts_every_, real_sync::memory_order_relaxed) + counts_every_;
+    if (table_.is_crowded(all + counts_every_ * options_.workers)) crowded_ = true;
     if (options_.max_states && all >= options_.max_states) stop(outcome::max_states);
     if (options_.max_bytes && bytes() > options_.max_bytes) stop(outcome::max_memory);
   }

@@ -68,6 +68,8 @@ class search {
   std::optional<std::size_t> deadlock_free_;
   const real_sync::time_point began_ = real_sync::now();
 
+  const std::uint64_t counts_every_;  // new states of a worker between two additions to the sum
+
   state_table table_;
   std::vector<std::unique_ptr<worker>> workers_;
   meeting meeting_;
