@@ -33,7 +33,7 @@ struct request {
   std::vector<std::string> settings;
   std::vector<std::string> properties;
   std::vector<std::string> fairness;
-  unsigned workers = 0;
+  std::uint32_t workers = 0;
   bool symmetry = false;
   bool first = false;
   bool mutants = false;
@@ -326,46 +326,70 @@ std::string about(const model_entry& entry) {
   return out.str();
 }
 
-void add_options(CLI::App& command, request& r) {
-  command.add_option("--set", r.settings, "set a constant; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  command.add_option("--property", r.properties, "check only this one; may be repeated")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  command
-      .add_option("--fairness", r.fairness,
-                  "another fairness for an action or a group of them: none, weak, strong")
-      ->type_name("NAME=HOW")
-      ->allow_extra_args(false);
-  command.add_option("--workers", r.workers, "threads that search; by default one a processor")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
-  command.add_flag("--symmetry", r.symmetry,
-                   "look at one state of those that differ in interchangeable names only");
-  command.add_flag("--first", r.first, "stop at the first violation");
-  command.add_option("--max-states", r.max_states, "stop after so many states");
-  command
-      .add_option("--max-memory", r.max_memory,
-                  "stop at so many bytes, as 500MB or 2GB; by default what is free")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE");
-  command.add_flag("--json", r.json, "print JSON");
-  command.add_option("--html", r.html, "write the counterexamples as a page to this file")
-      ->type_name("FILE");
-  command.add_option("--dot", r.dot, "draw all states, for Graphviz, to this file")
-      ->type_name("FILE");
-  auto* simulate = command.add_flag("--simulate", r.simulate,
-                                    "take random walks instead, where there are too many states");
-  command.add_option("--walks", r.walks, "how many walks")->capture_default_str()->needs(simulate);
-  command.add_option("--depth", r.depth, "how many steps a walk may have")
-      ->capture_default_str()
-      ->needs(simulate);
-  command.add_option("--seed", r.seed, "the same seed takes the same walks")
-      ->capture_default_str()
-      ->needs(simulate);
-  command.add_flag("--mutants", r.mutants, "plant each mistake that the model knows, one by one")
-      ->excludes(simulate);
+void add_options(command& c, request& r) {
+  c.option({.name = "--set",
+            .type = "NAME=VALUE",
+            .help = "set a constant; may be repeated",
+            .value = &r.settings});
+  c.option({.name = "--property",
+            .type = "NAME",
+            .help = "check only this one; may be repeated",
+            .value = &r.properties});
+  c.option({.name = "--fairness",
+            .type = "NAME=HOW",
+            .help = "another fairness for an action or a group of them: none, weak, strong",
+            .value = &r.fairness});
+  c.option({.name = "--workers",
+            .type = "N",
+            .help = "threads that search; by default one a processor",
+            .value = &r.workers,
+            .least = 1,
+            .most = 256});
+  c.option({.name = "--symmetry",
+            .help = "look at one state of those that differ in interchangeable names only",
+            .value = &r.symmetry});
+  c.option({.name = "--first", .help = "stop at the first violation", .value = &r.first});
+  c.option({.name = "--max-states",
+            .type = "N",
+            .help = "stop after so many states",
+            .value = &r.max_states,
+            .least = 1});
+  c.option({.name = "--max-memory",
+            .type = "SIZE",
+            .help = "stop at so many bytes, as 500MB or 2GB; by default what is free",
+            .value = &r.max_memory,
+            .bytes = true});
+  c.option({.name = "--json", .help = "print JSON", .value = &r.json});
+  c.option({.name = "--html",
+            .type = "FILE",
+            .help = "write the counterexamples as a page to this file",
+            .value = &r.html});
+  c.option({.name = "--dot",
+            .type = "FILE",
+            .help = "draw all states, for Graphviz, to this file",
+            .value = &r.dot});
+  c.option({.name = "--simulate",
+            .help = "take random walks instead, where there are too many states",
+            .value = &r.simulate});
+  c.option({.name = "--walks",
+            .type = "N",
+            .help = "how many walks: 10,000",
+            .value = &r.walks,
+            .needs = "--simulate"});
+  c.option({.name = "--depth",
+            .type = "N",
+            .help = "how many steps a walk may have: 1,000",
+            .value = &r.depth,
+            .needs = "--simulate"});
+  c.option({.name = "--seed",
+            .type = "N",
+            .help = "the same seed takes the same walks: 1",
+            .value = &r.seed,
+            .needs = "--simulate"});
+  c.option({.name = "--mutants",
+            .help = "plant each mistake that the model knows, one by one",
+            .value = &r.mutants,
+            .excludes = "--simulate"});
 }
 
 int list_models(bool json) {
@@ -385,23 +409,23 @@ int list_models(bool json) {
 
 }  // namespace
 
-void add_check(CLI::App& program, std::function<int()>& run) {
-  CLI::App* check = program.add_subcommand("check", "model-checks the specs of the protocols");
-  check->require_subcommand(1);
-  check->footer(
-      "Exit status: 0 if every property holds (or is known to fail and was not asked for), 1 if "
-      "one\n"
-      "is violated or the search was cut short, 2 on wrong usage.");
+void add_check(command& program) {
+  command& check = program.add("check", "model-checks the specs of the protocols");
+  check.footer([] {
+    return "Exit status: 0 if every property holds (or is known to fail and was not asked for), 1 "
+           "if one\n"
+           "is violated or the search was cut short, 2 on wrong usage.";
+  });
+  command& list = check.add("list", "the models, a line each");
   auto json = std::make_shared<bool>(false);
-  CLI::App* list = check->add_subcommand("list", "the models, a line each");
-  list->add_flag("--json", *json, "print JSON");
-  list->callback([&run, json] { run = [json] { return list_models(*json); }; });
+  list.option({.name = "--json", .help = "print JSON", .value = json.get()});
+  list.run([json] { return list_models(*json); });
   for (const model_entry& entry : verify::models()) {
-    CLI::App* command = check->add_subcommand(entry.name, entry.summary);
+    command& model = check.add(entry.name, entry.summary);
     auto r = std::make_shared<request>();
-    add_options(*command, *r);
-    command->footer([&entry] { return about(entry); });
-    command->callback([&run, &entry, r] { run = [&entry, r] { return run_model(*r, entry); }; });
+    add_options(model, *r);
+    model.footer([&entry] { return about(entry); });
+    model.run([&entry, r] { return run_model(*r, entry); });
   }
 }
 

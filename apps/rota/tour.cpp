@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -219,8 +220,6 @@ std::string indented(const std::string& lines) {
   return out;
 }
 
-}  // namespace
-
 int tour(bool json) {
   struct stop {
     const char* about;
@@ -261,6 +260,17 @@ int tour(bool json) {
                 f.seen.c_str());
   std::printf("\nNext: README.md has a program of your own; examples/ has five more.\n");
   return all ? 0 : 1;
+}
+
+}  // namespace
+
+void add_tour(command& program) {
+  auto json = std::make_shared<bool>(false);
+  command& tour_command = program.add(
+      "tour", "shows every promise of the task layer at work, in some seconds; ends with a table");
+  tour_command.option(
+      {.name = "--json", .help = "print the table as JSON, and nothing else", .value = json.get()});
+  tour_command.run([json] { return tour(*json); });
 }
 
 }  // namespace rota::app

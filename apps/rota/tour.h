@@ -2,10 +2,12 @@
 #ifndef ROTA_APPS_TOUR_H
 #define ROTA_APPS_TOUR_H
 
+#include "command_line.h"
+
 namespace rota::app {
 
-// Runs the tour; 0 if every promise was kept, 1 if not. With `json` prints one JSON array instead.
-int tour(bool json);
+// Ends with 0 if every promise was kept, with 1 if not.
+void add_tour(command& program);
 
 }  // namespace rota::app
 

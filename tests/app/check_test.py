@@ -201,6 +201,11 @@ class BadInput(unittest.TestCase):
     def test_an_unknown_option_points_to_the_help(self):
         self.expect("scheduler", "--prop", "x", says=["--prop", "rota check scheduler --help"])
 
+    def test_a_number_that_is_none_says_what_would_be(self):
+        self.expect("scheduler", "--workers", "0", says=["--workers", "1 to 256", "not 0"])
+        self.expect("scheduler", "--max-states", "-4", says=["--max-states", "from 1 on", "not -4"])
+        self.expect("scheduler", "--max-memory", "5QB", says=["--max-memory", "qb"])
+
     def test_liveness_is_not_for_walks(self):
         self.expect("scheduler", "--simulate", "--property", "starvation_free",
                     says=["starvation_free", "--simulate"])

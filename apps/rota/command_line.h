@@ -1,0 +1,68 @@
+// The commands of the program as data: names, options, help, and what to do.
+//
+//   void add_greet(command& program) {
+//     auto to = std::make_shared<std::string>("world");
+//     command& greet = program.add("greet", "says hello");
+//     greet.option({.name = "--to", .type = "NAME", .help = "whom to greet", .value = to.get()});
+//     greet.run([to] { std::cout << "hello, " << *to << '\n'; return 0; });
+//   }
+//
+// `--help` is there for each command. Only command_line.cpp knows the library that reads the words:
+// it takes long to compile.
+#ifndef ROTA_APPS_COMMAND_LINE_H
+#define ROTA_APPS_COMMAND_LINE_H
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rota::app {
+
+struct option {
+  std::string name;       // "--set"
+  std::string type = {};  // what follows it, for the help: "NAME=VALUE"; a flag has nothing
+  std::string help = {};
+  // Where it goes; holds the default. A vector's option may be repeated.
+  std::variant<bool*, std::string*, std::vector<std::string>*, std::uint32_t*, std::uint64_t*>
+      value = static_cast<bool*>(nullptr);
+  std::uint64_t least = 0;  // for numbers
+  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  bool bytes = false;         // a number of bytes, as 500MB
+  std::string needs = {};     // an option without which it makes no sense
+  std::string excludes = {};  // one with which it makes no sense
+};
+
+class command {
+ public:
+  command(std::string name, std::string help) : name_(std::move(name)), help_(std::move(help)) {}
+
+  // A command below this one.
+  command& add(std::string name, std::string help);
+  void option(app::option o) { options_.push_back(std::move(o)); }
+  // What --help says at the end.
+  void footer(std::function<std::string()> text) { footer_ = std::move(text); }
+  // What to do when it was chosen; gives the exit status. A command without needs one below it.
+  void run(std::function<int()> action) { action_ = std::move(action); }
+
+ private:
+  friend class command_line;
+
+  std::string name_;
+  std::string help_;
+  std::vector<app::option> options_;
+  std::vector<std::unique_ptr<command>> below_;
+  std::function<std::string()> footer_;
+  std::function<int()> action_;
+};
+
+// Reads the words and does what they say. Exit status 2, with a line that says what there is, if
+// they make no sense; 1 if the command throws.
+int run_command_line(command& program, int argc, char** argv);
+
+}  // namespace rota::app
+
+#endif
