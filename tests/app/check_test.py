@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 PROGRAM = ""
@@ -141,28 +140,29 @@ class Limits(unittest.TestCase):
         self.assertIn("Stopped at --max-memory", out)
         self.assertIn("not violated so far", out)
 
-    def test_ctrl_c_tells_what_is_known_so_far(self):
+    def interrupted(self):
+        """Stops the search once it shows progress: its status, what it printed, its progress."""
+        ours, theirs = pty.openpty()
         running = subprocess.Popen([PROGRAM, "check", *self.big], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
+                                   stderr=theirs, text=True)
+        os.close(theirs)
+        progress = b""
+        while b"queued" not in progress:
+            progress += os.read(ours, 1000)
         running.send_signal(signal.SIGINT)
-        out, _ = running.communicate(timeout=30)
-        self.assertEqual(running.returncode, 130)
+        out, _ = running.communicate(timeout=60)
+        os.close(ours)
+        return running.returncode, out, progress.decode()
+
+    def test_ctrl_c_tells_what_is_known_so_far(self):
+        status, out, _ = self.interrupted()
+        self.assertEqual(status, 130)
         self.assertIn("distinct states", out)
         self.assertIn("Stopped", out)
 
     def test_progress_is_shown_on_a_terminal_only(self):
-        ours, theirs = pty.openpty()
-        running = subprocess.Popen([PROGRAM, "check", *self.big], stdout=subprocess.DEVNULL,
-                                   stderr=theirs)
-        os.close(theirs)
-        text = b""
-        while b"queued" not in text:
-            text += os.read(ours, 1000)
-        running.send_signal(signal.SIGINT)
-        running.wait(timeout=30)
-        os.close(ours)
-        self.assertRegex(text.decode(), r"[\d,]+ states.*, [\d,]+/s, [\d,]+ queued, depth \d+, \d+")
+        _, _, progress = self.interrupted()
+        self.assertRegex(progress, r"[\d,]+ states.*, [\d,]+/s, [\d,]+ queued, depth \d+, \d+")
         _, errors = rota("scheduler")
         self.assertEqual(errors, "")
 
