@@ -177,7 +177,7 @@ TEST(BackpressureModel, AMeasureFallsInEveryStep) {
                                            {.propagate = true},
                                            {.eager = true, .propagate = true, .acquire = true}};
   for (const auto& variant : variants) {
-    backpressure model{variant, backpressure::answer::no};
+    backpressure model{variant, false};
     model.fuel = 2;
     model.threshold = 1;
     std::size_t wrong = 0;

@@ -5,9 +5,8 @@
 namespace rota::verify::detail {
 
 std::vector<model_entry> backpressure_models() {
-  using answer = backpressure::answer;
   const auto entry = [](const char* name, const char* summary, backpressure_variant v,
-                        answer clears = answer::no) {
+                        bool clears = false) {
     return describe<backpressure>(name, summary, backpressure{v, clears});
   };
   return {
@@ -23,7 +22,7 @@ std::vector<model_entry> backpressure_models() {
             "eager, and a cown that only passes messages on can be overloaded",
             {.eager = true, .acquire = true}),
       entry("backpressure_full", "eager, propagation, acquire, and clean mute sets: what we build",
-            {.eager = true, .propagate = true, .acquire = true}, answer::yes),
+            {.eager = true, .propagate = true, .acquire = true}, true),
   };
 }
 

@@ -34,8 +34,6 @@ class backpressure {
 
   enum act { terminating, acquire, prerun, send, complete, unmute };
 
-  enum class answer : std::uint8_t { no, yes };
-
   enum class mistake : std::uint8_t {
     none,
     no_blocker_walk,
@@ -64,15 +62,15 @@ class backpressure {
   };
 
   backpressure() = default;
-  backpressure(backpressure_variant v, answer clears)
+  backpressure(backpressure_variant v, bool clears)
       : fuel(v.propagate ? 4 : 3), variant(v), clear(clears) {}
 
   int cowns = 3;
   int fuel = 3;  // 4 is the least with which propagation shows at this threshold
   int threshold = 2;
   backpressure_variant variant;
-  answer clear = answer::no;
-  answer asks = answer::yes;
+  bool clear = false;
+  bool asks = true;
   mistake mutant = mistake::none;
 
   template <class C>
@@ -80,8 +78,8 @@ class backpressure {
     c("Cowns", cowns, 1, int{state::most_cowns}, "how many cowns");
     c("BehaviourLimit", fuel, 0, int{state::most_messages} - 1, "how many behaviours are sent");
     c("OverloadThreshold", threshold, 0, int{state::most_messages}, "a longer queue is overloaded");
-    c("ClearOnPriority", clear, {"FALSE", "TRUE"}, "whom priority frees leaves the mute sets");
-    c("TodoLine", asks, {"FALSE", "TRUE"}, "no sender that is among the receivers is muted");
+    c("ClearOnPriority", clear, "whom priority frees leaves the mute sets");
+    c("TodoLine", asks, "no sender that is among the receivers is muted");
     c("Mutant", mutant, mistakes(), "a mistake to plant");
   }
 
@@ -140,7 +138,6 @@ class backpressure {
   template <class P>
   void properties(P& p) const {
     const bool deadlocks = variant.propagate && !variant.eager;
-    const bool clears = clear == answer::yes;
     if (!deadlocks) progress(p);
     p.invariant("MessageLimit", [this](const state& s) {
       unsigned messages = 0;
@@ -211,13 +208,13 @@ class backpressure {
       p.invariant("NormalMutesNobody", [this](const state& s) {
         return each([&](unsigned k) { return (s.special() & bit(k)) || !s.mute[k]; });
       });
-    if (clears) tidiness(p);
-    if (clears || variant.eager) emptiness(p);
+    if (clear) tidiness(p);
+    if (clear || variant.eager) emptiness(p);
 
     p.known_to_fail();
     if (deadlocks) progress(p);
-    if (!clears) tidiness(p);
-    if (!clears && !variant.eager) emptiness(p);
+    if (!clear) tidiness(p);
+    if (!clear && !variant.eager) emptiness(p);
     p.invariant("HighPriorityHasWork", [this](const state& s) {
       set with_work = acquired_ones(s);
       for (unsigned c = 0; c < n(); ++c)
@@ -379,7 +376,7 @@ class backpressure {
       }
     const set freed = s.low & them;
     if (!is(mistake::no_wake_by_priority)) s.scheduled |= freed;
-    if (clear == answer::yes && freed)
+    if (clear && freed)
       for (unsigned k = 0; k < n(); ++k) s.mute[k] &= static_cast<set>(~freed);
     s.low &= static_cast<set>(~them);
     s.high |= them;
@@ -442,7 +439,7 @@ class backpressure {
     if (!mutors || s.mutor[c]) return;
     if (!careless) {
       if (senders & s.special()) return;
-      if (asks == answer::yes && (senders & receivers)) return;
+      if (asks && (senders & receivers)) return;
     }
     const unsigned mutor = first(mutors);
     if (is(mistake::mute_in_send))

@@ -51,7 +51,6 @@ class basic_crond {
 
   enum act { add_job, set_job, start, sched, exec, remove_job, tick, finish };
 
-  enum class presence { off, on };
   enum class cap { programs, processes };
   enum class mistake {
     none,
@@ -72,7 +71,7 @@ class basic_crond {
   int programs = Remembers ? 3 : 2;
   int ids = Remembers ? 1 : 2;
   int times = 2;
-  presence finishes = presence::on;
+  bool finishes = true;
   cap counts = cap::programs;
   mistake mutant = mistake::none;
   lapse forgets = lapse::none;
@@ -83,7 +82,7 @@ class basic_crond {
     c("PROGS", programs, 1, int{most_programs}, "how many programs there are");
     c("Ids", ids, 1, int{most_ids}, "how many jobs the table has room for");
     c("Times", times, 1, int{most_time}, "a job's timer is set to 1 up to this");
-    c("Finish", finishes, {"FALSE", "TRUE"}, "whether programs end; FALSE: the seed's own Next");
+    c("Finish", finishes, "whether programs end; FALSE: the seed's own Next");
     if (Remembers) {
       c("Counts", counts, {"programs", "processes"}, "what the cap counts; programs: the seed");
       c("Mutant", forgets, {"none", "cap_not_checked", "timer_early", "finish_ends_all"},
@@ -107,7 +106,7 @@ class basic_crond {
         {"RemoveJob", n, "", fairness::none},
         {"Tick", 1, "", fairness::weak},
     };
-    if (finishes == presence::on) all.push_back({"Finish", count(programs), "", fairness::weak});
+    if (finishes) all.push_back({"Finish", count(programs), "", fairness::weak});
     return all;
   }
 
@@ -165,7 +164,7 @@ class basic_crond {
     // The spec asks for some timer that counts: TLC finds the step once for each.
     for (const job& j : s.crontab)
       if (counting(j)) emit(tick, 0, ticked(s));
-    if (finishes == presence::on)
+    if (finishes)
       for (unsigned p = 1; p <= count(programs); ++p)
         if (s.aprocs & bit(p)) emit(finish, p - 1, finished(s, p));
   }

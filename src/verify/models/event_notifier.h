@@ -56,13 +56,12 @@ class basic_worker_tree {
     keep_wake,
   };
   enum class ticket_use { checked, ignored, late };
-  enum class toggle { off, on };
 
   int threads = 2;
   int consumer = 1;
   int tasks = 1;
   ticket_use use = ticket_use::checked;
-  toggle watch = toggle::off;
+  bool watch = false;
   mistake mutant = mistake::none;
 
   template <class C>
@@ -73,8 +72,7 @@ class basic_worker_tree {
     c("MaxTasks", tasks, 0, 15, "tasks that a thread has at most");
     c("TicketUse", use, {"checked", "ignored", "late"},
       "whether park looks at the ticket, and whether it is taken before the parent is told");
-    c("Watch", watch, {"FALSE", "TRUE"},
-      "whether to remember an answer until the sleeper wakes; a mutant does");
+    c("Watch", watch, "whether to remember an answer until the sleeper wakes; a mutant does");
     c("Mutant", mutant,
       {"none", "terminate_without_notify", "notify_before_terminate", "drop_all_wakes",
        "drop_wakes_but_last", "forgotten_notify", "wake_first", "forget_reset", "keep_wake"},
@@ -201,7 +199,7 @@ class basic_worker_tree {
   static bool parks(place p) { return place::NotSignaled2 <= p && p <= place::Reset; }
 
   // What has been answered is no part of the seed's state, so a count leaves it out.
-  bool watches() const { return watch == toggle::on || mutant != mistake::none; }
+  bool watches() const { return watch || mutant != mistake::none; }
 
   bool everybody_is(const state& s, place p) const {
     return std::all_of(s.pc.begin(), s.pc.begin() + threads, [p](place q) { return q == p; });

@@ -63,7 +63,6 @@ class notifier_mpsc {
   enum class sleep_kind { sticky, futex, bare, mutex, mutexloop };
   enum class look { after, before };
   enum class ticket_use { checked, ignored };
-  enum class toggle { off, on };
   enum class mistake {
     none,
     drop_all_wakes,
@@ -80,7 +79,7 @@ class notifier_mpsc {
   look order = look::after;
   int phases = 2;
   ticket_use use = ticket_use::checked;
-  toggle spurious = toggle::off;
+  bool spurious = false;
   mistake mutant = mistake::none;
 
   template <class C>
@@ -92,7 +91,7 @@ class notifier_mpsc {
     c("Order", order, {"after", "before"}, "when it reads its inbox: see Reset");
     c("PhaseMod", phases, 1, 250, "the phase counts modulo this");
     c("TicketUse", use, {"checked", "ignored"}, "whether the consumer compares ticket and phase");
-    c("Spurious", spurious, {"FALSE", "TRUE"}, "whether a sleep may end for no reason");
+    c("Spurious", spurious, "whether a sleep may end for no reason");
     c("Mutant", mutant,
       {"none", "drop_all_wakes", "drop_wakes_but_last", "forgotten_notify", "notify_before_publish",
        "wake_first", "forget_reset"},
@@ -105,7 +104,7 @@ class notifier_mpsc {
       all.push_back({names[i], count(), "producer", fairness::weak});
     for (unsigned i = Check; i < Done; ++i)
       all.push_back({names[i], 1, "consumer", fairness::weak});
-    if (spurious == toggle::on) all.push_back({"WakeForNoReason", 1, "", fairness::none});
+    if (spurious) all.push_back({"WakeForNoReason", 1, "", fairness::none});
     return all;
   }
 
@@ -129,7 +128,7 @@ class notifier_mpsc {
     }
     state n = s;
     if (consume(n)) emit(s.consumer, 0, n);
-    if (spurious == toggle::on && asleep(s)) {
+    if (spurious && asleep(s)) {
       n = s;
       n.blocked = 0;
       if (keeps_flag()) n.consumer = Late;

@@ -77,7 +77,6 @@ class parking {
     Deadline,
   };
 
-  enum class toggle { off, on };
   enum class mistake {
     none,
     no_heavy_fence,
@@ -91,14 +90,14 @@ class parking {
 
   int producers = 2;
   int messages = 2;
-  toggle timeouts = toggle::on;
+  bool timeouts = true;
   mistake mutant = mistake::none;
 
   template <class C>
   void constants(C& c) {
     c("Producers", producers, 1, int{most_producers}, "how many threads notify");
     c("Messages", messages, 1, 20, "messages of each of them");
-    c("Timeouts", timeouts, {"FALSE", "TRUE"}, "whether a park may end at a deadline");
+    c("Timeouts", timeouts, "whether a park may end at a deadline");
     c("Mutant", mutant,
       {"none", "no_heavy_fence", "no_light_fence", "look_before_ticket", "notify_before_publish",
        "park_by_store", "drop_all_wakes", "sleep_without_compare"},
@@ -128,7 +127,7 @@ class parking {
         {"Cancel", 1, "Consumer", weak},
         {"WakeForNoReason", 1, "", fairness::none},
     };
-    if (timeouts == toggle::on) all.push_back({"Deadline", 1, "", fairness::none});
+    if (timeouts) all.push_back({"Deadline", 1, "", fairness::none});
     return all;
   }
 
@@ -348,7 +347,7 @@ class parking {
         break;
       case returned:
         go(AfterWait, loading);
-        if (timeouts == toggle::on) go(Deadline, cancelling);
+        if (timeouts) go(Deadline, cancelling);
         break;
       case cancelling:
         if (s.ticket) break;

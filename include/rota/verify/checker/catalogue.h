@@ -22,7 +22,8 @@
 
 namespace rota::verify {
 
-// A constant of a model: a number from lowest to highest, or one of some names.
+// A constant of a model: a number from lowest to highest, or one of some names. A bool's are FALSE
+// and TRUE.
 struct constant {
   std::string name;
   std::string value;  // the default
@@ -57,11 +58,16 @@ struct model_entry {
 
 namespace detail {
 
+inline const std::vector<std::string> truth = {"FALSE", "TRUE"};
+
 // Visits the constants of a model, to list them.
 class constant_lister {
  public:
   void operator()(const char* name, const int& value, int lowest, int highest, const char* help) {
     found.push_back({name, std::to_string(value), help, lowest, highest, {}});
+  }
+  void operator()(const char* name, const bool& value, const char* help) {
+    found.push_back({name, truth[value], help, 0, 0, truth});
   }
   template <class Enum>
     requires std::is_enum_v<Enum>
@@ -80,6 +86,9 @@ class constant_setter {
 
   void operator()(const char* name, int& value, int lowest, int highest, const char*) {
     if (wanted_.name == name) value = number(lowest, highest);
+  }
+  void operator()(const char* name, bool& value, const char*) {
+    if (wanted_.name == name) value = choice(truth) != 0;
   }
   template <class Enum>
     requires std::is_enum_v<Enum>

@@ -1,25 +1,33 @@
 // How to write a model: a plain struct with a state, its steps and its properties.
 //
-//   struct turns {                                        // two processes take turns
-//     struct state { std::uint8_t turn, count; };         // trivially copyable, without padding
+//   struct turns {                                  // two processes take turns at counting
+//     struct state { int turn = 0, count = 0; };    // trivially copyable, without padding
 //
-//     int limit = 3;                                      // a constant; --set Limit=5
+//     int limit = 3;                                // a constant: --set Limit=5
 //     template <class C> void constants(C& c) { c("Limit", limit, 1, 200, "how far to count"); }
 //
 //     std::vector<action> actions() const { return {{"count", 2, "", fairness::weak}}; }
 //
-//     template <class Emit> void initial(Emit emit) const { emit(state{0, 0}); }
+//     template <class Emit> void initial(Emit emit) const { emit(state{}); }
 //     template <class Emit> void next(const state& s, Emit emit) const {
-//       if (s.count < limit) emit(0, s.turn, state{1 - s.turn, s.count + 1});  // action, parameter
-//       else emit(...)
+//       if (s.count < limit)                        // the action, its parameter, the state it
+//       leads to
+//         emit(0, s.turn, state{1 - s.turn, s.count + 1});
 //     }
 //
 //     template <class P> void properties(P& p) const {
 //       p.invariant("Bounded", [this](const state& s) { return s.count <= limit; });
 //       p.eventually("Ends", [this](const state& s) { return s.count == limit; });
 //     }
-//     template <class F> void fields(const state& s, F f) const { f("turn", s.turn); ... }
+//     template <class F> void fields(const state& s, F f) const {
+//       f("turn", s.turn);
+//       f("count", s.count);
+//     }
 //   };
+//
+// constants() is for the catalogue (catalogue.h) alone. A constant is an int with its range, a
+// bool, or an enum with the names of its values: c("Mutant", mutant, {"none", "forget"}, "a mistake
+// to plant").
 //
 // Optional members:
 //   bool within(const state&) const              where the search goes on (TLC's CONSTRAINT)
