@@ -204,10 +204,7 @@ int simulate_model(const request& r, const subject& s) {
   o.workers = r.workers;
   o.stop = stop.token();
   const std::vector<std::size_t> asked = asked_of(r, s.system);
-  o.properties = asked.empty() ? all_of(s.system) : asked;
-  if (asked.empty())  // one that is known to fail would end the first walk
-    std::erase_if(o.properties,
-                  [&](std::size_t p) { return s.system.properties()[p].known_to_fail; });
+  o.properties = asked;  // by default those that are not known to fail: one that is would end it
   verify::simulate_result result;
   {
     progress_line line;
@@ -280,8 +277,29 @@ int check_mutants(const request& r, const model_entry& entry) {
   return status;
 }
 
+// Options that would be ignored are refused.
+void refuse_what_is_ignored(const request& r) {
+  const auto refuse = [](bool given, const char* option, const char* with) {
+    if (given) throw bad_setting(std::string(option) + " has no meaning with " + with);
+  };
+  if (r.simulate) {
+    refuse(r.mutants, "--mutants", "--simulate");
+    refuse(r.symmetry, "--symmetry", "--simulate");
+    refuse(!r.fairness.empty(), "--fairness", "--simulate");
+    refuse(r.first, "--first", "--simulate");
+    refuse(r.max_states != 0, "--max-states", "--simulate");
+    refuse(r.max_memory != 0, "--max-memory", "--simulate");
+  }
+  if (r.mutants) {
+    refuse(!r.properties.empty(), "--property", "--mutants");
+    refuse(!r.html.empty(), "--html", "--mutants");
+    refuse(!r.dot.empty(), "--dot", "--mutants");
+  }
+}
+
 int run_model(const request& r, const model_entry& entry) {
   try {
+    refuse_what_is_ignored(r);
     if (r.mutants) return check_mutants(r, entry);
     const auto settings = settings_of(r);
     const auto system = entry.make(settings);
@@ -388,8 +406,7 @@ void add_options(command& c, request& r) {
             .needs = "--simulate"});
   c.option({.name = "--mutants",
             .help = "plant each mistake that the model knows, one by one",
-            .value = &r.mutants,
-            .excludes = "--simulate"});
+            .value = &r.mutants});
 }
 
 int list_models(bool json) {

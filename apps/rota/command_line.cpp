@@ -39,10 +39,8 @@ class command_line {
  private:
   void fill(CLI::App& app, const command& c) {
     for (const option& o : c.options_) add(app, o);
-    for (const option& o : c.options_) {
+    for (const option& o : c.options_)
       if (!o.needs.empty()) app.get_option(o.name)->needs(app.get_option(o.needs));
-      if (!o.excludes.empty()) app.get_option(o.name)->excludes(app.get_option(o.excludes));
-    }
     if (c.footer_) app.footer(c.footer_);
     for (const auto& below : c.below_)
       fill(*app.add_subcommand(below->name_, below->help_), *below);

@@ -31,9 +31,8 @@ struct option {
       value = static_cast<bool*>(nullptr);
   std::uint64_t least = 0;  // for numbers
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  bool bytes = false;         // a number of bytes, as 500MB
-  std::string needs = {};     // an option without which it makes no sense
-  std::string excludes = {};  // one with which it makes no sense
+  bool bytes = false;      // a number of bytes, as 500MB
+  std::string needs = {};  // an option without which it makes no sense
 };
 
 class command {

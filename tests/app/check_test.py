@@ -127,6 +127,21 @@ class TheSeedsOwnSize(unittest.TestCase):
         self.assertEqual(eager["distinct_states"], 11567484)
 
 
+class Mutants(unittest.TestCase):
+    def test_one_that_is_planted_is_caught(self):
+        for row in answer("parking", "--mutants"):
+            self.assertTrue(row["violates"], row)
+
+    def test_every_one_of_every_model_is_caught(self):
+        if not LARGE:
+            self.skipTest("for an optimised program")
+        for model in json.loads(rota("list", "--json")[0]):
+            rows = answer(model["name"], "--mutants")
+            self.assertTrue(rows, model)
+            for row in rows:
+                self.assertTrue(row.get("violates") or row.get("left_out"), (model["name"], row))
+
+
 class Limits(unittest.TestCase):
     big = ("backpressure", "--set", "Cowns=4", "--set", "BehaviourLimit=6")
 
@@ -209,6 +224,12 @@ class BadInput(unittest.TestCase):
     def test_liveness_is_not_for_walks(self):
         self.expect("scheduler", "--simulate", "--property", "starvation_free",
                     says=["starvation_free", "--simulate"])
+
+    def test_options_that_would_be_ignored_are_refused(self):
+        self.expect("scheduler", "--simulate", "--symmetry", says=["--symmetry", "--simulate"])
+        self.expect("scheduler", "--simulate", "--max-states", "9", says=["--max-states"])
+        self.expect("scheduler", "--mutants", "--property", "OneState",
+                    says=["--property", "--mutants"])
 
     def test_too_many_states_are_not_drawn(self):
         self.expect("backpressure", "--dot", os.devnull, says=["2,000 states", "smaller"])

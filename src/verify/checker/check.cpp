@@ -64,8 +64,6 @@ class liveness {
     return r.generated * 5 + r.distinct * (12 + 24 + 8);
   }
 
-  const graph& all() const noexcept { return graph_; }
-
   void check(property_result& r) {
     const property& p = system_.properties()[r.property];
     for (unsigned i = 0; i < p.instances; ++i) {
@@ -200,7 +198,6 @@ check_result check(const system& s, const check_options& given) {
     p.bytes = r.bytes + liveness::bytes(r);
     teller tell{o, p};
     liveness cycles{s, o, all, groups, tell};
-    r.edges = cycles.all().edge_count();
     r.bytes += liveness::bytes(r);
     for (property_result& q : r.properties)
       if (is_liveness(s.properties()[q.property].kind) && !o.stop.stop_requested()) cycles.check(q);

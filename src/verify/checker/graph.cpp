@@ -48,7 +48,6 @@ fair_groups::fair_groups(const system& s, const std::vector<fairness_rule>& rule
       (a.fair == fairness::weak ? weak_ : strong_) |= std::uint64_t{1} << at->second;
     }
   }
-  size_ = static_cast<unsigned>(known.size());
 }
 
 graph::graph(const system& s, const state_table& states, const fair_groups& groups,
@@ -103,20 +102,6 @@ void graph::fill(const system& s, const state_table& states, const fair_groups& 
   }
   p.to.shrink_to_fit();
   p.group.shrink_to_fit();
-}
-
-std::uint64_t graph::edge_count() const noexcept {
-  std::uint64_t n = 0;
-  for (const part& p : parts_) n += p.to.size();
-  return n;
-}
-
-std::size_t graph::bytes() const noexcept {
-  std::size_t n = enabled_.size() * sizeof(enabled_[0]) + parts_.size() * sizeof(part);
-  for (const part& p : parts_)
-    n += p.begin.capacity() * sizeof(p.begin[0]) + p.to.capacity() * sizeof(p.to[0]) +
-         p.group.capacity();
-  return n;
 }
 
 }  // namespace rota::verify::detail

@@ -29,13 +29,11 @@ class fair_groups {
   std::uint8_t of(label l) const noexcept { return by_label_[l.action][l.parameter]; }
   std::uint64_t weak() const noexcept { return weak_; }
   std::uint64_t strong() const noexcept { return strong_; }
-  unsigned size() const noexcept { return size_; }
 
  private:
   std::vector<std::vector<std::uint8_t>> by_label_;
   std::uint64_t weak_ = 0;
   std::uint64_t strong_ = 0;
-  unsigned size_ = 0;
 };
 
 class graph {
@@ -50,8 +48,6 @@ class graph {
         const std::function<bool()>& stop);
 
   state_id size() const noexcept { return static_cast<state_id>(enabled_.size()); }
-  std::uint64_t edge_count() const noexcept;
-  std::size_t bytes() const noexcept;
 
   edges from(state_id id) const noexcept {
     const part& p = parts_[id / per_part];

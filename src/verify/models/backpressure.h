@@ -84,6 +84,8 @@ class backpressure {
   }
 
   std::string complaint() const {
+    if (is(mistake::unmute_never) && variant.propagate && !variant.eager)
+      return "this mutant deadlocks, and so does this variant without it";
     const unsigned copies = is(mistake::send_twice) ? 2 : 1;
     const unsigned sent_ones = copies * static_cast<unsigned>(fuel);
     return layout().fits(n() + sent_ones, 1 + sent_ones)

@@ -86,9 +86,8 @@ struct check_result {
   std::uint64_t representatives = 0;
   std::uint64_t representatives_generated = 0;
 
-  std::uint64_t edges = 0;  // of the graph, if liveness was checked
-  std::size_t bytes = 0;    // at the most
-  double seconds = 0;       // for the states
+  std::size_t bytes = 0;  // at the most
+  double seconds = 0;     // for the states
   double liveness_seconds = 0;
   std::vector<std::uint64_t> taken;  // per action: how many steps
   std::vector<property_result> properties;
