@@ -8,8 +8,8 @@ cmake_path(NORMAL_PATH rota_source_dir)
 # rota_add_library(<name> LAYERS <layer>... [HEADERS <file>...] [SYNC_HEADER <file>])
 #
 # A library of some layers, whose files are found by name, so that a new file is no change here.
-# With SYNC_HEADER, that file stands in for what base/sync.h names; whoever links the library sees
-# the same.
+# With SYNC_HEADER, a file or <a header>, that stands in for what base/sync.h names; whoever links the
+# library sees the same.
 function(rota_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYNC_HEADER" "LAYERS;HEADERS")
   foreach(layer IN LISTS arg_LAYERS)
@@ -30,10 +30,13 @@ function(rota_add_library name)
     target_compile_definitions(${name} PUBLIC ROTA_ASSERTIONS=1)
   endif()
   if(arg_SYNC_HEADER)
-    if(NOT EXISTS "${arg_SYNC_HEADER}")
-      message(FATAL_ERROR "${name}: the sync header ${arg_SYNC_HEADER} does not exist")
+    if(NOT arg_SYNC_HEADER MATCHES "^<.*>$")
+      if(NOT EXISTS "${arg_SYNC_HEADER}")
+        message(FATAL_ERROR "${name}: the sync header ${arg_SYNC_HEADER} does not exist")
+      endif()
+      set(arg_SYNC_HEADER "\"${arg_SYNC_HEADER}\"")
     endif()
-    target_compile_definitions(${name} PUBLIC "ROTA_SYNC_HEADER=\"${arg_SYNC_HEADER}\"")
+    target_compile_definitions(${name} PUBLIC "ROTA_SYNC_HEADER=${arg_SYNC_HEADER}")
   endif()
 endfunction()
 

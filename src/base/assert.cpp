@@ -7,12 +7,13 @@
 namespace rota::detail {
 
 void fail(const char* file, int line, const char* format, ...) noexcept {
-  std::fprintf(stderr, "rota: %s:%d: ", file, line);
+  char text[512];
   va_list arguments;
   va_start(arguments, format);
-  std::vfprintf(stderr, format, arguments);
+  std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  std::fputc('\n', stderr);
+  if (on_fail) on_fail(file, line, text);
+  std::fprintf(stderr, "rota: %s:%d: %s\n", file, line, text);
   std::fflush(stderr);
   std::abort();
 }

@@ -15,7 +15,7 @@ namespace {
 #if defined(ROTA_ASAN) || defined(ROTA_TSAN)
 constexpr bool pooled = false;
 #else
-constexpr bool pooled = true;
+constexpr bool pooled = !sync::is_explored;
 #endif
 
 constexpr std::size_t granule = frame_granule;

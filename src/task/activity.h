@@ -120,7 +120,7 @@ class activity : public job {
   static constexpr std::uint64_t low_56 = (std::uint64_t{1} << 56) - 1;
 };
 
-static_assert(sizeof(activity) == 64);
+static_assert(sizeof(activity) == 64 || sync::is_explored);
 
 }  // namespace rota::detail
 

@@ -60,7 +60,7 @@ runtime_state::~runtime_state() {
   destroy_rest();
   for (slab* s = slabs_.load(sync::memory_order_relaxed); s;)
     std::destroy_at(std::exchange(s, s->next));
-  for (void* region : regions_) std::free(region);
+  for (void* region : regions_) ::operator delete(region, std::align_val_t{slab_bytes});
 }
 
 runtime_state& runtime_state::of(const activity& a) noexcept {
@@ -169,9 +169,7 @@ void runtime_state::add_slab() {
   // Sixteen at a time: the alignment wastes up to the size of one.
   if (slabs_left_ == 0) {
     constexpr std::size_t at_once = 16;
-    void* region = std::aligned_alloc(slab_bytes, at_once * slab_bytes);
-    if (!region) throw std::bad_alloc{};
-    regions_.push_back(region);
+    regions_.push_back(::operator new(at_once * slab_bytes, std::align_val_t{slab_bytes}));
     slabs_left_ = at_once;
   }
   --slabs_left_;

@@ -70,15 +70,15 @@ class runtime_state {
   std::string deadlock_report();
 
  private:
-  static constexpr std::size_t slab_bytes = 64 * 1024;
+  static constexpr std::size_t slab_bytes = sync::is_explored ? 4096 : 64 * 1024;
 
   // A run of control blocks, aligned so that a block finds its runtime.
   struct alignas(64) slab {
     runtime_state* home = nullptr;
     slab* next = nullptr;
-    activity blocks[slab_bytes / sizeof(activity) - 1];
+    activity blocks[(slab_bytes - 64) / sizeof(activity)];
   };
-  static_assert(sizeof(slab) == slab_bytes);
+  static_assert(sizeof(slab) == slab_bytes || sync::is_explored);
 
   struct alignas(64) free_list {
     activity* first = nullptr;

@@ -7,6 +7,9 @@
 
 namespace rota::detail {
 
+// If set, called before a failed assertion prints and aborts. Need not return.
+inline void (*on_fail)(const char* file, int line, const char* text) = nullptr;
+
 // Prints "rota: FILE:LINE: message" and aborts.
 [[noreturn, gnu::format(printf, 3, 4)]] void fail(const char* file, int line, const char* format,
                                                   ...) noexcept;

@@ -45,6 +45,9 @@ using std::memory_order_seq_cst;
 using std::mutex;
 using std::thread;
 
+// Whether the names are those of an explorer, who sees more if nothing is kept for later.
+inline constexpr bool is_explored = false;
+
 using clock = std::chrono::steady_clock;
 using time_point = clock::time_point;
 

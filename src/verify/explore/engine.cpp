@@ -1,0 +1,647 @@
+#include "verify/explore/engine.h"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+namespace rota::explore::detail {
+
+bool exploring = false;
+engine* active = nullptr;
+std::uint32_t epoch = 0;
+
+namespace {
+
+// A spinner that has looked so often while nothing changed looks for nothing.
+constexpr unsigned idle_looks = 4;
+
+// What a pause costs: long enough that searches of some microseconds end after a round.
+constexpr auto pause_time = std::chrono::microseconds(1);
+
+void begin_thread() { active->thread_main(); }
+
+std::string what_of(const std::exception_ptr& e) {
+  try {
+    std::rethrow_exception(e);
+  } catch (const std::exception& x) {
+    return x.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+}  // namespace
+
+bool dependent(const step& a, const step& b) noexcept {
+  if (a.what == step::kind::time || b.what == step::kind::time) return true;
+  if (a.object == b.object && a.object != step::nothing) {
+    if (a.writes || b.writes || (a.sc && b.sc)) return true;
+    if (a.what == step::kind::wake || b.what == step::kind::wake) return true;
+  }
+  if ((a.is_fence() && (b.is_fence() || b.sc)) || (b.is_fence() && a.sc)) return true;
+  if ((a.what == step::kind::heavy && b.what == step::kind::light) ||
+      (a.what == step::kind::light && b.what == step::kind::heavy))
+    return true;
+  return (a.what == step::kind::now && b.ticks) || (b.what == step::kind::now && a.ticks);
+}
+
+engine::engine(const options& o) : options_(o) {}
+engine::~engine() { forget_program(); }
+
+// Functions of the program that a schedule which was given up left here: what they hold is on the
+// program's heap, which goes as a whole.
+void engine::forget_program() noexcept {
+  for (unsigned i = 0; i < count_; ++i) new (&threads_[i].body) std::function<void()>();
+  new (&observer_) std::function<void()>();
+}
+
+// --- a schedule ---------------------------------------------------------------------------------
+
+void engine::reset() {
+  forget_program();
+  for (unsigned i = 0; i < count_; ++i) {
+    auto kept = std::move(threads_[i].fiber);
+    threads_[i] = thread_state{};
+    threads_[i].fiber = std::move(kept);
+  }
+  count_ = 0;
+  running_ = nullptr;
+  starting_ = sleeping_ = 0;
+  step_ = 0;
+  choices_.clear();
+  failure_ = {};
+  used_locations_ = used_cells_ = used_locks_ = 0;
+  heap_.reset();
+  sc_fenced_ = heavy_fenced_ = light_fenced_ = {};
+  sc_time_ = 1;
+  // Some time after the clock's own beginning, so that subtracting from it is safe.
+  time_ = time_point{} + std::chrono::hours(1);
+  spurious_ = early_ = 0;
+  story_.clear();
+}
+
+engine::ending engine::run(const std::function<void()>& program, chooser& c, bool with_story) {
+  if (active) throw std::logic_error("explore: a program that is explored cannot explore");
+  reset();
+  chooser_ = &c;
+  with_story_ = with_story;
+  active = this;
+  ++epoch;
+  thread_state& main = new_thread([&program] { program(); });
+  main.name = "main";
+  starting_ = 0;
+  running_ = &main;
+  fiber::change(outside_, *main.fiber);
+  exploring = false;
+  active = nullptr;
+  if (ending_ == ending::ended && options_.leaks) {
+    if (const heap::leak left = heap_.leaked(); left.blocks > 0) {
+      failure_.kind = failure_kind::leak;
+      failure_.message = std::to_string(left.blocks) + " blocks of " + std::to_string(left.bytes) +
+                         " bytes are left, the first of " + std::to_string(left.first_size) +
+                         " bytes";
+      ending_ = ending::failed;
+    }
+  }
+  return ending_;
+}
+
+void engine::leave(ending e) {
+  ending_ = e;
+  fiber::change(*running_->fiber, outside_);
+  std::terminate();  // Nobody comes back.
+}
+
+void engine::fail(failure_kind kind, std::string what, const where_t& where) {
+  exploring = false;
+  const std::string at = short_place(where);
+  if (with_story_)
+    story_.add(running_->name, std::string(name_of(kind)) + ": " + what, where);
+  failure_.kind = kind;
+  failure_.message = at.empty() ? std::move(what) : at + ": " + what;
+  leave(ending::failed);
+}
+
+// --- threads ------------------------------------------------------------------------------------
+
+thread_state& engine::new_thread(std::function<void()> body) {
+  if (count_ == most_threads)
+    fail(failure_kind::misuse,
+         "more than " + std::to_string(most_threads) + " threads in one schedule", {});
+  const unsigned index = count_++;
+  thread_state& t = threads_[index];
+  if (t.fiber)
+    t.fiber->reset();
+  else
+    t.fiber = std::make_unique<fiber>(index, &begin_thread);
+  t.body = std::move(body);
+  t.name = "thread " + std::to_string(index);
+  starting_ |= bit(index);
+  return t;
+}
+
+void engine::thread_main() {
+  thread_state& self = *running_;
+  exploring = true;
+  try {
+    self.body();
+    self.body = nullptr;
+  } catch (...) {
+    exploring = false;
+    fail(failure_kind::exception, "an exception left the thread: " + what_of(std::current_exception()),
+         {});
+  }
+  exploring = false;
+  self.is = thread_state::finished;
+  changed_something();
+  if (with_story_) story_.add(self.name, "ends", {});
+  change_turn();
+  std::terminate();  // Nobody wakes who has ended.
+}
+
+unsigned engine::start_thread(std::function<void()> body, const where_t& where) {
+  announce({}, where);
+  thread_state& t = new_thread(std::move(body));
+  t.now = running_->now;
+  t.last_step = step_;
+  changed_something();
+  const unsigned index = index_of(t);
+  if (with_story_) story_.add(running_->name, "starts " + t.name, where);
+  tell({});
+  return index;
+}
+
+void engine::join_thread(unsigned index, const where_t& where) {
+  if (index >= count_) fail(failure_kind::misuse, "join() of a thread that is not joinable", where);
+  running_->awaited = index;
+  step s;
+  s.what = step::kind::join;
+  announce(s, where);
+  running_->now.join(threads_[index].now);
+  if (with_story_) story_.add(running_->name, "joins " + threads_[index].name, where);
+  tell(s);
+}
+
+standing engine::where_is(unsigned index) const {
+  standing s;
+  if (index >= count_) return s;
+  const thread_state& t = threads_[index];
+  s.times = t.steps;
+  if (t.is == thread_state::finished) {
+    s.what = standing::finished;
+    return s;
+  }
+  if (t.pending.object != step::nothing && t.pending.what != step::kind::lock &&
+      t.pending.what != step::kind::unlock)
+    s.object = locations_[t.pending.object].object;
+  switch (t.pending.what) {
+    case step::kind::local:
+      s.what = t.slept_on ? standing::woken : standing::running;
+      break;
+    case step::kind::load:
+      s.what = standing::load;
+      break;
+    case step::kind::store:
+      s.what = standing::store;
+      break;
+    case step::kind::update:
+      s.what = standing::update;
+      break;
+    case step::kind::fence:
+    case step::kind::light:
+    case step::kind::heavy:
+      s.what = standing::fence;
+      break;
+    case step::kind::lock:
+      s.what = standing::lock;
+      break;
+    case step::kind::unlock:
+      s.what = standing::unlock;
+      break;
+    case step::kind::wait:
+      s.what = standing::wait;
+      break;
+    case step::kind::asleep:
+      s.what = standing::asleep;
+      break;
+    case step::kind::wake:
+      s.what = standing::wake;
+      break;
+    case step::kind::join:
+      s.what = standing::join;
+      break;
+    case step::kind::now:
+    case step::kind::time:
+      s.what = standing::clock;
+      break;
+  }
+  return s;
+}
+
+// --- steps --------------------------------------------------------------------------------------
+
+void engine::announce(const step& s, const where_t& where) {
+  thread_state& t = *running_;
+  t.pending = s;
+  t.pending.ticks = t.has_paused;
+  t.where = where;
+  if (s.what != step::kind::local) change_turn();
+  ++step_;
+  ++t.steps;
+  const unsigned i = index_of(t);
+  t.now.seen.known[i] = ++t.now.before.known[i];
+}
+
+void engine::tell(const step& s) {
+  thread_state& t = *running_;
+  t.last_step = step_;
+  t.has_paused = false;
+  t.waits = false;
+  if (s.writes) {
+    for (unsigned i = 0; i < count_; ++i) {
+      if (&threads_[i] == &t || !threads_[i].waits) continue;
+      threads_[i].waits = false;
+      sleeping_ &= ~bit(i);
+    }
+  }
+  step done = s;
+  done.ticks = t.pending.ticks;
+  for (thread_set left = sleeping_; left; left &= left - 1) {
+    const auto i = static_cast<unsigned>(__builtin_ctz(left));
+    if (dependent(threads_[i].pending, done)) sleeping_ &= ~bit(i);
+  }
+}
+
+void engine::changed_something() noexcept {
+  for (unsigned i = 0; i < count_; ++i) threads_[i].idle_pauses = 0;
+}
+
+void engine::change_turn() {
+  thread_state& from = *running_;
+  if (observer_) observer_();
+  thread_state& to = pick();
+  if (&to == &from) return;
+  running_ = &to;
+  fiber::change(*from.fiber, *to.fiber);
+}
+
+bool engine::is_enabled(const thread_state& t) const noexcept {
+  if (t.is != thread_state::ready) return false;
+  if (t.pending.what == step::kind::join) return threads_[t.awaited].is == thread_state::finished;
+  if (t.pending.what == step::kind::lock)
+    return locks_[t.pending.object & 0x7FFF'FFFF].holder < 0;
+  return true;
+}
+
+turn engine::candidates() {
+  turn c;
+  const unsigned self = index_of(*running_);
+  const auto add = [&](unsigned i) { c.candidates[c.count++] = static_cast<std::uint8_t>(i); };
+  const auto round = [&](auto&& wanted) {
+    for (unsigned k = 0; k < count_; ++k) {
+      const unsigned i = (self + k) % count_;
+      if (is_enabled(threads_[i]) && wanted(threads_[i])) add(i);
+    }
+  };
+  round([](const thread_state& t) { return !t.waits && t.pending.what != step::kind::time; });
+  c.goes_on = c.count > 0 && c.candidates[0] == self;
+  if (c.count == 0) {
+    round([](const thread_state& t) { return t.waits && t.pending.what != step::kind::time; });
+    for (unsigned k = 0; k < c.count; ++k)
+      if (threads_[c.candidates[k]].idle_pauses > 1) c.idle_spinners |= bit(c.candidates[k]);
+  }
+  if (c.count == 0) return c;
+  bool deadlines = false;
+  for (unsigned i = 0; i < count_; ++i) {
+    if (threads_[i].is != thread_state::asleep) continue;
+    if (spurious_ < options_.spurious) add(i);
+    deadlines |= threads_[i].deadline != time_point::max();
+  }
+  if (deadlines && early_ < options_.early_deadlines) add(time_index);
+  return c;
+}
+
+thread_state& engine::pick() {
+  for (;;) {
+    if (starting_) {
+      const auto i = static_cast<unsigned>(__builtin_ctz(starting_));
+      starting_ &= starting_ - 1;
+      return threads_[i];
+    }
+    for (unsigned i = 0; i < count_; ++i)
+      if (threads_[i].pending.what == step::kind::join && is_enabled(threads_[i])) return threads_[i];
+    const turn c = candidates();
+    if (c.count == 0) {
+      // Who settles goes on when nobody else can.
+      for (unsigned i = 0; i < count_; ++i)
+        if (threads_[i].is == thread_state::ready && threads_[i].pending.what == step::kind::time)
+          return threads_[i];
+      if (pass_time()) continue;
+      standstill();
+    }
+    if (c.idle_spinners) look_for_livelock();
+    if (step_ > options_.max_steps) return fair_turn();
+    unsigned chosen = 0;
+    if (c.count > 1 || sleeping_) {
+      chosen = chooser_->thread(c, sleeping_);
+      if (chosen == chooser::give_up) leave(ending::given_up);
+      if (c.count > 1) choices_.push_back(static_cast<std::uint16_t>(chosen));
+    }
+    const unsigned i = c.candidates[chosen];
+    if (i == time_index) {
+      ++early_;
+      pass_time();
+      continue;
+    }
+    thread_state& t = threads_[i];
+    if (t.is == thread_state::asleep) {
+      ++spurious_;
+      if (with_story_) story_.add(t.name, "wakes up for no reason", t.where);
+      wake_thread(t);
+      starting_ &= ~bit(i);
+    }
+    return t;
+  }
+}
+
+// The schedule has become too long to go on as it is chosen: everybody in turn. Who has not ended
+// after as many steps again never does.
+thread_state& engine::fair_turn() {
+  if (step_ > options_.max_steps * 2 + 1'000)
+    fail(failure_kind::livelock,
+         "no end after " + std::to_string(step_) + " steps, the last half of them in fair turns", {});
+  const unsigned self = index_of(*running_);
+  for (unsigned k = 1; k <= count_; ++k) {
+    thread_state& t = threads_[(self + k) % count_];
+    if (is_enabled(t) && t.pending.what != step::kind::time) return t;
+  }
+  return *running_;
+}
+
+// Everybody who could go on only looks again and again. If time can help, it passes.
+void engine::look_for_livelock() {
+  for (unsigned i = 0; i < count_; ++i)
+    if (is_enabled(threads_[i]) && threads_[i].pending.what != step::kind::time &&
+        threads_[i].idle_pauses < idle_looks)
+      return;
+  if (pass_time()) return;
+  std::string who;
+  for (unsigned i = 0; i < count_; ++i) {
+    if (!is_enabled(threads_[i])) continue;
+    if (!who.empty()) who += ", ";
+    who += threads_[i].name + " (" + short_place(threads_[i].where) + ")";
+  }
+  fail(failure_kind::livelock, "these look again and again for what nobody will change: " + who, {});
+}
+
+void engine::standstill() {
+  bool all_ended = true;
+  bool sleeper = false;
+  std::string who;
+  for (unsigned i = 0; i < count_; ++i) {
+    const thread_state& t = threads_[i];
+    if (t.is == thread_state::finished) continue;
+    all_ended = false;
+    if (!who.empty()) who += "; ";
+    who += t.name;
+    if (t.is == thread_state::asleep) {
+      sleeper = true;
+      who += " sleeps in a futex since step " + std::to_string(t.asleep_since);
+    } else if (t.pending.what == step::kind::join) {
+      who += " joins " + threads_[t.awaited].name;
+    } else if (t.pending.what == step::kind::lock) {
+      const int holder = locks_[t.pending.object & 0x7FFF'FFFF].holder;
+      who += " waits for a mutex that " +
+             (holder >= 0 ? threads_[static_cast<unsigned>(holder)].name : std::string("nobody")) +
+             " holds";
+    }
+    who += " (" + short_place(t.where) + ")";
+  }
+  if (all_ended) leave(ending::ended);
+  fail(sleeper ? failure_kind::lost_wakeup : failure_kind::deadlock, who, {});
+}
+
+unsigned engine::value(unsigned count) {
+  if (count < 2 || step_ > options_.max_steps) return 0;
+  const unsigned chosen = chooser_->value(count);
+  choices_.push_back(static_cast<std::uint16_t>(chosen));
+  return chosen;
+}
+
+unsigned engine::choose(unsigned count) {
+  announce({}, {});
+  const unsigned chosen = value(count);
+  tell({});
+  return chosen;
+}
+
+// --- locks --------------------------------------------------------------------------------------
+
+lock_state& engine::lock_at(const place& p, const void* object, const where_t& where) {
+  if (p.epoch != epoch) {
+    if (used_locks_ == locks_.size()) locks_.emplace_back();
+    p.epoch = epoch;
+    p.index = used_locks_++;
+    locks_[p.index] = {};
+    locks_[p.index].object = object;
+  }
+  if (p.index >= used_locks_ || locks_[p.index].object != object || locks_[p.index].is_gone)
+    fail(failure_kind::use_after_free, "a mutex is used that is gone", where);
+  return locks_[p.index];
+}
+
+void engine::lock(const place& p, const void* object, const where_t& where) {
+  lock_state& l = lock_at(p, object, where);
+  if (l.holder == static_cast<int>(running_index()))
+    fail(failure_kind::deadlock, "a thread locks a mutex that it holds", where);
+  step s;
+  s.what = step::kind::lock;
+  s.writes = true;
+  s.object = p.index | 0x8000'0000;
+  announce(s, where);
+  l.holder = static_cast<int>(running_index());
+  running_->now.join(l.released);
+  changed_something();
+  if (with_story_) story_.add(running_->name, "locks a mutex", where);
+  tell(s);
+}
+
+bool engine::try_lock(const place& p, const void* object, const where_t& where) {
+  lock_state& l = lock_at(p, object, where);
+  step s;
+  s.what = step::kind::unlock;  // Always possible, and others depend on it.
+  s.writes = true;
+  s.object = p.index | 0x8000'0000;
+  announce(s, where);
+  const bool got = l.holder < 0;
+  if (got) {
+    l.holder = static_cast<int>(running_index());
+    running_->now.join(l.released);
+    changed_something();
+  }
+  if (with_story_)
+    story_.add(running_->name, got ? "locks a mutex" : "finds a mutex locked", where);
+  tell(s);
+  return got;
+}
+
+void engine::unlock(const place& p, const void* object, const where_t& where) {
+  lock_state& l = lock_at(p, object, where);
+  step s;
+  s.what = step::kind::unlock;
+  s.writes = true;
+  s.object = p.index | 0x8000'0000;
+  announce(s, where);
+  if (l.holder != static_cast<int>(running_index()))
+    fail(failure_kind::misuse, "a thread unlocks a mutex that it does not hold", where);
+  l.holder = -1;
+  l.released = running_->now;
+  changed_something();
+  if (with_story_) story_.add(running_->name, "unlocks a mutex", where);
+  tell(s);
+}
+
+void engine::destroy_lock(const place& p, const void* object) {
+  if (p.epoch != epoch) return;
+  lock_state& l = lock_at(p, object, {});
+  if (l.holder >= 0) fail(failure_kind::misuse, "a mutex is destroyed that is held", {});
+  l.is_gone = true;
+}
+
+// --- futex --------------------------------------------------------------------------------------
+
+void engine::futex_wait(const place& p, const void* object, std::uint64_t first,
+                        std::uint32_t expected, time_point deadline, const where_t& where) {
+  location& l = at(p, object, first, where);
+  step s;
+  s.what = step::kind::wait;
+  s.object = p.index;
+  announce(s, where);
+  thread_state& t = *running_;
+  const std::uint64_t value = l.messages.back().value;
+  if (value != expected || (deadline != time_point::max() && deadline <= time_)) {
+    if (with_story_)
+      story_.add(t.name, "does not sleep: " + describe(l, where) + " is " + std::to_string(value),
+                 where);
+    tell(s);
+    return;
+  }
+  if (with_story_) story_.add(t.name, "falls asleep on " + describe(l, where), where);
+  tell(s);
+  t.is = thread_state::asleep;
+  t.pending.what = step::kind::asleep;
+  t.futex = p.index;
+  t.deadline = deadline;
+  t.asleep_since = step_;
+  change_turn();
+  t.slept_on = 0;
+}
+
+void engine::wake_thread(thread_state& t) {
+  t.is = thread_state::ready;
+  t.pending = {};
+  t.slept_on = 1;
+  t.futex = step::nothing;
+  t.deadline = time_point::max();
+  t.last_step = step_;
+  starting_ |= bit(index_of(t));
+}
+
+void engine::futex_wake(const place& p, const void* object, int count, const where_t& where) {
+  // Only the address counts: the word may be gone, as for the kernel.
+  if (p.epoch != epoch || p.index >= used_locations_ || locations_[p.index].object != object) return;
+  const std::uint32_t index = p.index;
+  step s;
+  s.what = step::kind::wake;
+  s.object = index;
+  announce(s, where);
+  int woken = 0;
+  for (; woken < count; ++woken) {
+    std::array<std::uint8_t, most_threads> waiting{};
+    unsigned n = 0;
+    for (unsigned i = 0; i < count_; ++i)
+      if (threads_[i].is == thread_state::asleep && threads_[i].futex == index)
+        waiting[n++] = static_cast<std::uint8_t>(i);
+    if (n == 0) break;
+    thread_state& t = threads_[waiting[value(n)]];
+    if (with_story_) story_.add(running_->name, "wakes " + t.name, where);
+    wake_thread(t);
+    changed_something();
+  }
+  if (with_story_ && woken == 0) story_.add(running_->name, "wakes nobody", where);
+  tell(s);
+}
+
+// --- time ---------------------------------------------------------------------------------------
+
+time_point engine::next_deadline() const noexcept {
+  time_point next = time_point::max();
+  for (unsigned i = 0; i < count_; ++i)
+    if (threads_[i].is == thread_state::asleep) next = std::min(next, threads_[i].deadline);
+  return next;
+}
+
+// Goes to the next deadline. False if there is none.
+bool engine::pass_time() {
+  const time_point next = next_deadline();
+  if (next == time_point::max()) return false;
+  time_ = std::max(time_, next);
+  ++step_;
+  sleeping_ = 0;
+  changed_something();
+  for (unsigned i = 0; i < count_; ++i) {
+    thread_state& t = threads_[i];
+    if (t.is != thread_state::asleep || t.deadline > time_) continue;
+    if (with_story_) story_.add(t.name, "wakes up: its deadline has come", t.where);
+    wake_thread(t);
+  }
+  return true;
+}
+
+time_point engine::now(const where_t& where) {
+  step s;
+  s.what = step::kind::now;
+  announce(s, where);
+  tell(s);
+  return time_;
+}
+
+void engine::advance(std::chrono::nanoseconds by) {
+  const time_point until = time_ + by;
+  settle();
+  // Deadlines on the way come one after the other, and what they start runs first.
+  while (next_deadline() <= until) {
+    pass_time();
+    settle();
+  }
+  time_ = std::max(time_, until);
+}
+
+void engine::settle() {
+  step s;
+  s.what = step::kind::time;
+  announce(s, {});
+  tell(s);
+}
+
+void engine::pause() {
+  thread_state& t = *running_;
+  time_ += pause_time;
+  t.waits = true;
+  t.paused_at = t.now.seen.known[index_of(t)];
+  if (!t.has_paused) ++t.idle_pauses;
+  t.has_paused = true;
+}
+
+// --- the rest -----------------------------------------------------------------------------------
+
+void engine::free(void* p) {
+  if (heap_.free(p) == heap::freed::twice)
+    fail(failure_kind::use_after_free, "memory is freed twice", {});
+}
+
+void engine::note(std::string what, const where_t& where) {
+  if (with_story_) story_.add(running_->name, std::move(what), where);
+}
+
+}  // namespace rota::explore::detail

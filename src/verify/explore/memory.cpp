@@ -1,0 +1,465 @@
+// The memory of C++20, as an abstract machine.
+//
+// A location keeps its stores in modification order. A load may return any of them that is not
+// hidden: a store is hidden from a thread that has seen a later one, where a thread has seen what
+// it read or wrote itself and whatever was seen before a release that it has acquired. So each
+// store notes when each thread first saw it, and a thread needs no more than a clock for each other
+// thread.
+//
+// A store may also be put before newer ones that its thread has not seen; a read-modify-write stands
+// directly behind what it read.
+//
+// Sequentially consistent operations take part in one order, that of the schedule. A fence shows to
+// later fences, and to later such accesses, what its thread has seen; such a store is shown to
+// later fences and such loads of its location. Light and heavy fences do the same between each
+// other, unless both are light.
+//
+// A choice that could have been made earlier is not offered: if all newer stores came after the last
+// step of this thread, then in another schedule it takes this step before them, and the outcome is
+// the same. This loses nothing: of all schedules with one outcome, take one with the fewest
+// accesses that pass over a newer store; an access that could have been earlier would leave fewer.
+
+#include <algorithm>
+#include <cstdio>
+
+#include "verify/explore/engine.h"
+
+namespace rota::explore::detail {
+
+namespace {
+
+bool acquires(std::memory_order o) noexcept {
+  return o == std::memory_order_acquire || o == std::memory_order_acq_rel ||
+         o == std::memory_order_seq_cst || o == std::memory_order_consume;
+}
+bool releases(std::memory_order o) noexcept {
+  return o == std::memory_order_release || o == std::memory_order_acq_rel ||
+         o == std::memory_order_seq_cst;
+}
+bool is_sc(std::memory_order o) noexcept { return o == std::memory_order_seq_cst; }
+
+step access(step::kind what, bool writes, std::memory_order order, std::uint32_t object) noexcept {
+  step s;
+  s.what = what;
+  s.writes = writes;
+  s.sc = is_sc(order);
+  s.object = object;
+  return s;
+}
+
+const char* name_of(std::memory_order o) noexcept {
+  switch (o) {
+    case std::memory_order_relaxed:
+      return "relaxed";
+    case std::memory_order_consume:
+    case std::memory_order_acquire:
+      return "acquire";
+    case std::memory_order_release:
+      return "release";
+    case std::memory_order_acq_rel:
+      return "acq_rel";
+    case std::memory_order_seq_cst:
+      return "seq_cst";
+  }
+  return "?";
+}
+
+// Numbers as people write them, addresses as such.
+std::string text_of(std::uint64_t value) {
+  if (value < 1'000'000) return std::to_string(value);
+  if (value > ~std::uint64_t{0} - 1'000) return "-" + std::to_string(~value + 1);
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+bool has_seen(const vector_clock& seen, const vector_clock& first_seen) noexcept {
+  bool any = false;
+  for (unsigned k = 0; k < seen.known.size(); ++k) any |= first_seen.known[k] <= seen.known[k];
+  return any;
+}
+
+// History that is kept of a location. Only loads of values older than all of these are missed.
+constexpr std::size_t longest_history = 64;
+
+}  // namespace
+
+// --- locations ----------------------------------------------------------------------------------
+
+location& engine::add_location(const place& p, const void* object, std::uint64_t first) {
+  if (used_locations_ == locations_.size()) locations_.emplace_back();
+  p.epoch = epoch;
+  p.index = used_locations_++;
+  location& l = locations_[p.index];
+  l.object = object;
+  l.messages.clear();
+  message& m = l.messages.emplace_back();
+  m.value = first;
+  m.first_seen.known.fill(never);
+  l.last_sc = 0;
+  l.touched = {};
+  l.maker = most_threads;
+  l.made_at = 0;
+  l.is_gone = false;
+  l.name.clear();
+  return l;
+}
+
+void engine::make(const place& p, const void* object, std::uint64_t value) {
+  location& l = add_location(p, object, value);
+  const unsigned self = running_index();
+  l.maker = static_cast<std::uint8_t>(self);
+  l.made_at = running_->now.before.known[self];
+}
+
+location& engine::at(const place& p, const void* object, std::uint64_t first,
+                     const where_t& where) {
+  // A static one is met for the first time in this schedule.
+  if (p.epoch != epoch) {
+    if (is_explored_memory(object))
+      fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made", where);
+    return add_location(p, object, first);
+  }
+  if (p.index >= used_locations_ || locations_[p.index].object != object)
+    fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made", where);
+  location& l = locations_[p.index];
+  if (l.is_gone) fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
+  if (l.maker != most_threads && running_->now.before.known[l.maker] < l.made_at)
+    fail(failure_kind::data_race,
+         describe(l, where) + " is used by a thread to which it was not published: " +
+             threads_[l.maker].name + " made it",
+         where);
+  return l;
+}
+
+void engine::destroy(const place& p, const void* object) {
+  if (p.epoch != epoch || p.index >= used_locations_) return;
+  location& l = locations_[p.index];
+  if (l.object != object || l.is_gone) return;
+  for (unsigned i = 0; i < count_; ++i)
+    if (l.touched.known[i] > running_->now.before.known[i])
+      fail(failure_kind::use_after_free,
+           describe(l, running_->where) + " is destroyed while " + threads_[i].name +
+               " may still use it: nothing orders its last access before",
+           running_->where);
+  l.is_gone = true;
+}
+
+std::uint64_t engine::peek(const place& p, std::uint64_t first) const noexcept {
+  return p.epoch == epoch && p.index < used_locations_ ? locations_[p.index].messages.back().value
+                                                       : first;
+}
+
+void engine::name(const place& p, std::string what) {
+  if (p.epoch == epoch && p.index < used_locations_) locations_[p.index].name = std::move(what);
+}
+
+std::string engine::describe(const location& l, const where_t& where) const {
+  if (!l.name.empty()) return l.name;
+  const std::string read = accessed_name(where);
+  return read.empty() ? "an atomic" : read;
+}
+
+// It is the thread's turn; while it waited the object may have gone.
+void engine::use(location& l, const where_t& where) {
+  if (l.is_gone) fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
+  l.touched.known[running_index()] = running_->now.before.known[running_index()];
+}
+
+// --- what can be read and written where -------------------------------------------------------
+
+std::size_t engine::oldest_visible(const location& l, bool sc) const noexcept {
+  vector_clock seen = running_->now.seen;
+  if (sc) seen.join(sc_fenced_);
+  std::size_t i = l.messages.size() - 1;
+  while (i > 0 && !has_seen(seen, l.messages[i].first_seen)) --i;
+  return sc ? std::max<std::size_t>(i, l.last_sc) : i;
+}
+
+bool engine::could_have_been_earlier(const location& l, std::size_t i) const noexcept {
+  const std::uint32_t since = std::max(running_->last_step, l.messages[i].stored_at);
+  for (std::size_t j = i + 1; j < l.messages.size(); ++j)
+    if (l.messages[j].stored_at <= since) return false;
+  return true;
+}
+
+// The choices of an access, from the newest store to the oldest.
+class engine::options_of {
+ public:
+  options_of(const engine& e, const location& l, bool sc) : engine_(e), location_(l) {
+    newest_ = l.messages.size() - 1;
+    oldest_ = e.options_.memory == memory::sc ? newest_ : e.oldest_visible(l, sc);
+  }
+
+  template <class Wanted>
+  void collect(Wanted wanted) {
+    const thread_state& t = *engine_.running_;
+    const tick paused = t.paused_at;
+    const unsigned self = engine_.running_index();
+    for (std::size_t i = newest_ + 1; i-- > oldest_;) {
+      const message& m = location_.messages[i];
+      if (!wanted(i, m)) continue;
+      if (i != newest_) {
+        if (engine_.could_have_been_earlier(location_, i)) continue;
+        // Who waits for others does not see the same old value again.
+        if (m.first_seen.known[self] <= paused) continue;
+      }
+      found_[count_++] = static_cast<std::uint16_t>(i);
+      if (count_ == found_.size()) break;
+    }
+  }
+
+  unsigned count() const noexcept { return count_; }
+  std::size_t operator[](unsigned i) const noexcept { return found_[i]; }
+
+ private:
+  const engine& engine_;
+  const location& location_;
+  std::size_t newest_ = 0;
+  std::size_t oldest_ = 0;
+  std::array<std::uint16_t, longest_history> found_;
+  unsigned count_ = 0;
+};
+
+void engine::read_message(location& l, std::size_t i, std::memory_order order) {
+  message& m = l.messages[i];
+  const unsigned self = running_index();
+  tick& first = m.first_seen.known[self];
+  first = std::min(first, running_->now.seen.known[self]);
+  if (acquires(order))
+    running_->now.join(m.released);
+  else
+    running_->acquired.join(m.released);
+  if (is_sc(order)) l.last_sc = std::max(l.last_sc, static_cast<std::uint32_t>(i));
+}
+
+void engine::write_message(location& l, std::size_t base, std::uint64_t value,
+                           std::memory_order order, bool read) {
+  const unsigned self = running_index();
+  message fresh;
+  fresh.value = value;
+  fresh.stored_at = step_;
+  fresh.by = static_cast<std::uint8_t>(self);
+  fresh.first_seen.known.fill(never);
+  fresh.first_seen.known[self] = running_->now.seen.known[self];
+  if (is_sc(order)) fresh.first_seen.known[sc_index] = sc_time_;
+  fresh.released = releases(order) ? running_->now : running_->released;
+  if (read) {
+    // The release sequence goes on.
+    fresh.released.join(l.messages[base].released);
+    fresh.followed = l.messages[base].followed;
+    l.messages[base].followed = true;
+  }
+  if (value != l.messages.back().value) changed_something();
+  const auto index = static_cast<std::uint32_t>(base + 1);
+  l.messages.insert(l.messages.begin() + index, std::move(fresh));
+  if (l.last_sc >= index) ++l.last_sc;
+  if (is_sc(order)) l.last_sc = std::max(l.last_sc, index);
+  forget_old(l);
+}
+
+void engine::forget_old(location& l) {
+  if (l.messages.size() <= longest_history) return;
+  const std::size_t surplus = longest_history / 2;
+  l.messages.erase(l.messages.begin(), l.messages.begin() + static_cast<std::ptrdiff_t>(surplus));
+  l.last_sc -= std::min(l.last_sc, static_cast<std::uint32_t>(surplus));
+}
+
+// --- accesses -----------------------------------------------------------------------------------
+
+std::uint64_t engine::load(const place& p, const void* object, std::uint64_t first,
+                           std::memory_order order, const where_t& where) {
+  location& l = at(p, object, first, where);
+  const step s = access(step::kind::load, false, order, p.index);
+  announce(s, where);
+  use(l, where);
+  options_of choices(*this, l, is_sc(order));
+  choices.collect([](std::size_t, const message&) { return true; });
+  const std::size_t i = choices[value(choices.count())];
+  read_message(l, i, order);
+  const std::uint64_t value = l.messages[i].value;
+  if (with_story_) {
+    const std::size_t newer = l.messages.size() - 1 - i;
+    tell_story("loads " + describe(l, where) + " = " + text_of(value), order, where,
+               newer ? ", an old value: the newest is " + text_of(l.messages.back().value) : "");
+  }
+  tell(s);
+  return value;
+}
+
+void engine::store(const place& p, const void* object, std::uint64_t first, std::uint64_t value,
+                   std::memory_order order, const where_t& where) {
+  location& l = at(p, object, first, where);
+  const step s = access(step::kind::store, true, order, p.index);
+  announce(s, where);
+  use(l, where);
+  options_of choices(*this, l, is_sc(order));
+  choices.collect([](std::size_t, const message& m) { return !m.followed; });
+  const std::size_t base = choices[this->value(choices.count())];
+  if (with_story_)
+    tell_story("stores " + describe(l, where) + " = " + text_of(value), order, where,
+               base + 1 < l.messages.size() ? ", behind newer values" : "");
+  write_message(l, base, value, order, false);
+  tell(s);
+}
+
+std::uint64_t engine::update(const place& p, const void* object, std::uint64_t first, change how,
+                             std::uint64_t operand, std::uint64_t mask, std::memory_order order,
+                             const where_t& where) {
+  location& l = at(p, object, first, where);
+  const step s = access(step::kind::update, true, order, p.index);
+  announce(s, where);
+  use(l, where);
+  options_of choices(*this, l, is_sc(order));
+  choices.collect([](std::size_t, const message& m) { return !m.followed; });
+  const std::size_t base = choices[value(choices.count())];
+  const std::uint64_t old = l.messages[base].value;
+  const std::uint64_t fresh = changed(old, how, operand) & mask;
+  if (with_story_)
+    tell_story("updates " + describe(l, where) + " from " + text_of(old) + " to " + text_of(fresh),
+               order, where, base + 1 < l.messages.size() ? ", behind newer values" : "");
+  read_message(l, base, order);
+  write_message(l, base, fresh, order, true);
+  tell(s);
+  return old;
+}
+
+bool engine::compare_exchange(const place& p, const void* object, std::uint64_t first,
+                              std::uint64_t& expected, std::uint64_t desired, bool weak,
+                              std::memory_order success, std::memory_order failure,
+                              const where_t& where) {
+  location& l = at(p, object, first, where);
+  step s = access(step::kind::update, true, is_sc(failure) ? failure : success, p.index);
+  announce(s, where);
+  use(l, where);
+  options_of choices(*this, l, is_sc(success));
+  choices.collect([&](std::size_t, const message& m) { return m.value != expected || !m.followed; });
+  const unsigned count = choices.count();
+  // A weak one may fail on any value that it would take.
+  const bool may_fail = weak && spurious_ < options_.spurious;
+  unsigned chosen = value(may_fail ? 2 * count : count);
+  const bool fails = chosen >= count;
+  if (fails) {
+    chosen -= count;
+    ++spurious_;
+  }
+  const std::size_t base = choices[chosen];
+  const std::uint64_t old = l.messages[base].value;
+  const bool done = old == expected && !fails;
+  if (with_story_) {
+    const std::string about = describe(l, where);
+    tell_story(done ? "exchanges " + about + " from " + text_of(old) + " to " + text_of(desired)
+                    : "finds " + about + " = " + text_of(old) + ", not " + text_of(expected),
+               done ? success : failure, where, fails ? ", for no reason" : "");
+  }
+  read_message(l, base, done ? success : failure);
+  if (done) {
+    write_message(l, base, desired, success, true);
+  } else {
+    s.writes = false;
+    s.sc = is_sc(failure);
+  }
+  tell(s);
+  expected = old;
+  return done;
+}
+
+// --- fences -------------------------------------------------------------------------------------
+
+void engine::fence(std::memory_order order, const where_t& where) {
+  step s;
+  if (is_sc(order)) s.what = step::kind::fence;
+  announce(s, where);
+  if (with_story_) tell_story("fence", order, where, "");
+  if (is_sc(order)) {
+    fence_sc();
+  } else {
+    if (acquires(order)) running_->now.join(running_->acquired);
+    if (releases(order)) running_->released = running_->now;
+  }
+  tell(s);
+}
+
+void engine::fence_sc() {
+  thread_state& t = *running_;
+  t.now.join(t.acquired);
+  t.now.seen.join(sc_fenced_);
+  t.now.seen.known[sc_index] = sc_time_++;
+  sc_fenced_.join(t.now.seen);
+  t.released = t.now;
+}
+
+void engine::light_fence(const where_t& where) {
+  step s;
+  s.what = step::kind::light;
+  announce(s, where);
+  if (with_story_) story_.add(running_->name, "light fence", where);
+  running_->now.seen.join(heavy_fenced_);
+  light_fenced_.join(running_->now.seen);
+  tell(s);
+}
+
+void engine::heavy_fence(const where_t& where) {
+  step s;
+  s.what = step::kind::heavy;
+  announce(s, where);
+  if (with_story_) story_.add(running_->name, "heavy fence", where);
+  running_->now.seen.join(heavy_fenced_);
+  running_->now.seen.join(light_fenced_);
+  fence_sc();
+  heavy_fenced_.join(running_->now.seen);
+  tell(s);
+}
+
+// --- plain memory -------------------------------------------------------------------------------
+
+void engine::touch(const place& p, const void* object, plain_access how, const where_t& where) {
+  const unsigned self = running_index();
+  if (p.epoch != epoch || how == plain_access::made) {
+    if (used_cells_ == cells_.size()) cells_.emplace_back();
+    p.epoch = epoch;
+    p.index = used_cells_++;
+    cells_[p.index] = {};
+    cells_[p.index].object = object;
+    // Static ones were made before everything.
+    if (how != plain_access::made && !is_explored_memory(object)) return touch(p, object, how, where);
+  }
+  if (p.index >= used_cells_ || cells_[p.index].object != object || cells_[p.index].is_gone)
+    fail(failure_kind::use_after_free, "a cell is used that is gone, or was never made", where);
+  plain& c = cells_[p.index];
+  const bool writes = how != plain_access::read;
+  const vector_clock& before = running_->now.before;
+  for (unsigned i = 0; i < count_; ++i) {
+    if (i == self) continue;
+    if (c.writes.known[i] > before.known[i])
+      race(i, c.write_where[i], true, writes, where);
+    if (writes && c.reads.known[i] > before.known[i])
+      race(i, c.read_where[i], false, writes, where);
+  }
+  // Counted from 1, so that a first access is not lost among the zeros.
+  const tick now = before.known[self] + 1;
+  running_->now.before.known[self] = now;
+  running_->now.seen.known[self] = now;
+  (writes ? c.writes : c.reads).known[self] = now;
+  (writes ? c.write_where : c.read_where)[self] = where;
+  c.is_gone = how == plain_access::gone;
+  if (with_story_ && (how == plain_access::read || how == plain_access::write))
+    story_.add(running_->name, writes ? "writes a cell" : "reads a cell", where);
+}
+
+void engine::race(unsigned other, const where_t& theirs, bool they_write, bool we_write,
+                  const where_t& ours) {
+  const std::string place = short_place(theirs);
+  fail(failure_kind::data_race,
+       running_->name + (we_write ? " writes" : " reads") + " what " + threads_[other].name +
+           (they_write ? " wrote" : " read") + (place.empty() ? "" : " at " + place) +
+           ", and nothing orders the two",
+       ours);
+}
+
+void engine::tell_story(std::string what, std::memory_order order, const where_t& where,
+                        const std::string& more) {
+  story_.add(running_->name, what + more + "  [" + name_of(order) + "]", where);
+}
+
+}  // namespace rota::explore::detail
