@@ -97,7 +97,11 @@ void pool::expect_outside(int change) noexcept {
   visitors_.fetch_add(1, sync::memory_order_relaxed);
   const int before = outside_.fetch_add(change, sync::memory_order_acq_rel);
   // With the last expectation gone a standstill may have become a deadlock: somebody has to notice.
-  if (change < 0 && before + change == 0) wake_one(idle_set::nobody);
+  if (change < 0 && before + change == 0) {
+    // Either we see the sleeper or its last look sees the change.
+    sync::light_fence();
+    wake_one(idle_set::nobody);
+  }
   // release: the last access; see wait_for_visitors().
   visitors_.fetch_sub(1, sync::memory_order_release);
 }
@@ -109,7 +113,11 @@ void pool::wait_for_visitors() const noexcept {
 
 void pool::await_quiet(int change) noexcept {
   quiet_callers_.fetch_add(change, sync::memory_order_acq_rel);
-  if (change > 0) wake_one(idle_set::nobody);
+  if (change > 0) {
+    // As in expect_outside().
+    sync::light_fence();
+    wake_one(idle_set::nobody);
+  }
 }
 
 timer_driver& pool::timers_or(std::unique_ptr<timer_driver> (*make)(pool&)) {
