@@ -74,6 +74,7 @@ void engine::reset() {
   heap_.reset();
   sc_fenced_ = heavy_fenced_ = light_fenced_ = {};
   sc_time_ = 1;
+  last_heavy_ = 0;
   // Some time after the clock's own beginning, so that subtracting from it is safe.
   time_ = time_point{} + std::chrono::hours(1);
   spurious_ = early_ = 0;
@@ -163,7 +164,7 @@ unsigned engine::start_thread(std::function<void()> body, const where_t& where) 
   announce({}, where);
   thread_state& t = new_thread(std::move(body));
   t.now = running_->now;
-  t.last_step = step_;
+  t.not_before = step_;
   changed_something();
   const unsigned index = index_of(t);
   if (with_story_) story_.add(running_->name, "starts " + t.name, where);
@@ -252,9 +253,11 @@ void engine::announce(const step& s, const where_t& where) {
   t.now.seen.known[i] = ++t.now.before.known[i];
 }
 
-void engine::tell(const step& s) {
+void engine::tell(const step& s) { tell(s, s.what == step::kind::local ? 0 : step_); }
+
+void engine::tell(const step& s, std::uint32_t not_before) {
   thread_state& t = *running_;
-  t.last_step = step_;
+  t.not_before = std::max(t.not_before, not_before);
   t.has_paused = false;
   t.waits = false;
   if (s.writes) {
@@ -518,7 +521,9 @@ void engine::futex_wait(const place& p, const void* object, std::uint64_t first,
   s.object = p.index;
   announce(s, where);
   thread_state& t = *running_;
+  // The kernel reads the newest value, on the processor of this thread.
   const std::uint64_t value = l.messages.back().value;
+  read_message(l, l.messages.size() - 1, std::memory_order_relaxed);
   if (value != expected || (deadline != time_point::max() && deadline <= time_)) {
     if (with_story_)
       story_.add(t.name, "does not sleep: " + describe(l, where) + " is " + std::to_string(value),
@@ -543,7 +548,7 @@ void engine::wake_thread(thread_state& t) {
   t.slept_on = 1;
   t.futex = step::nothing;
   t.deadline = time_point::max();
-  t.last_step = step_;
+  t.not_before = step_;
   starting_ |= bit(index_of(t));
 }
 

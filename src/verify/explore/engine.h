@@ -88,6 +88,7 @@ struct message {
   std::uint32_t stored_at = 0;  // the step
   std::uint8_t by = 0;
   bool followed = false;  // the next one read it and wrote in one step: nothing comes between
+  std::array<std::uint8_t, most_threads> again{};  // how often a thread read it again
   vector_clock first_seen;
   stamp released;
 };
@@ -133,7 +134,9 @@ struct thread_state {
   stamp now;
   stamp acquired;  // by relaxed loads, for an acquire fence
   stamp released;  // by the last release fence
-  std::uint32_t last_step = 0;
+  // The step before which it could not have come to where it is, whatever the order of the others:
+  // its last store or the youngest store that it has read since, for example.
+  std::uint32_t not_before = 0;
   std::uint64_t steps = 0;
   unsigned awaited = 0;  // by join
 
@@ -232,6 +235,7 @@ class engine {
   // A step begins when it is this thread's turn, and ends by telling whom it concerned.
   void announce(const step& s, const where_t& where);
   void tell(const step& s);
+  void tell(const step& s, std::uint32_t not_before);
 
   void change_turn();
   thread_state& pick();
@@ -292,6 +296,7 @@ class engine {
   vector_clock heavy_fenced_;  // ... and what heavy and light ones show to each other
   vector_clock light_fenced_;
   tick sc_time_ = 1;
+  std::uint32_t last_heavy_ = 0;
 
   time_point time_{};
   unsigned spurious_ = 0;

@@ -14,10 +14,13 @@
 // later fences and such loads of its location. Light and heavy fences do the same between each
 // other, unless both are light.
 //
-// A choice that could have been made earlier is not offered: if all newer stores came after the last
-// step of this thread, then in another schedule it takes this step before them, and the outcome is
-// the same. This loses nothing: of all schedules with one outcome, take one with the fewest
-// accesses that pass over a newer store; an access that could have been earlier would leave fewer.
+// Two kinds of choices are not offered, since another schedule has the same outcome.
+//   R1  A step that could have been earlier: the thread could have come here before all of the
+//       newer stores that it passes over. In another schedule it does.
+//   R2  A load of a value that an older store offers as well: who reads the older one has seen less
+//       and can do all that it could do otherwise.
+// This loses nothing: of all schedules with one outcome take one that reads the oldest stores and,
+// of those, passes over newer ones in the fewest steps. It uses neither R1 nor R2.
 
 #include <algorithm>
 #include <cstdio>
@@ -78,6 +81,9 @@ bool has_seen(const vector_clock& seen, const vector_clock& first_seen) noexcept
   for (unsigned k = 0; k < seen.known.size(); ++k) any |= first_seen.known[k] <= seen.known[k];
   return any;
 }
+
+// How often a thread reads a value again that is not the newest: stores become visible some day.
+constexpr std::uint8_t most_again = 2;
 
 // History that is kept of a location. Only loads of values older than all of these are missed.
 constexpr std::size_t longest_history = 64;
@@ -177,7 +183,7 @@ std::size_t engine::oldest_visible(const location& l, bool sc) const noexcept {
 }
 
 bool engine::could_have_been_earlier(const location& l, std::size_t i) const noexcept {
-  const std::uint32_t since = std::max(running_->last_step, l.messages[i].stored_at);
+  const std::uint32_t since = std::max(running_->not_before, l.messages[i].stored_at);
   for (std::size_t j = i + 1; j < l.messages.size(); ++j)
     if (l.messages[j].stored_at <= since) return false;
   return true;
@@ -201,12 +207,25 @@ class engine::options_of {
       if (!wanted(i, m)) continue;
       if (i != newest_) {
         if (engine_.could_have_been_earlier(location_, i)) continue;
-        // Who waits for others does not see the same old value again.
-        if (m.first_seen.known[self] <= paused) continue;
+        // Who waits for others does not see the same old value again, and nobody sees it for ever.
+        if (m.first_seen.known[self] <= paused || m.again[self] == most_again) continue;
       }
       found_[count_++] = static_cast<std::uint16_t>(i);
       if (count_ == found_.size()) break;
     }
+  }
+
+  // Of those with equal values only the oldest (R2).
+  void keep_oldest_of_equals() {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count_; ++i) {
+      const auto equals = [&](std::uint16_t j) {
+        return location_.messages[j].value == location_.messages[found_[i]].value;
+      };
+      if (std::none_of(found_.begin() + i + 1, found_.begin() + count_, equals))
+        found_[kept++] = found_[i];
+    }
+    count_ = kept;
   }
 
   unsigned count() const noexcept { return count_; }
@@ -225,6 +244,7 @@ void engine::read_message(location& l, std::size_t i, std::memory_order order) {
   message& m = l.messages[i];
   const unsigned self = running_index();
   tick& first = m.first_seen.known[self];
+  if (first != never && m.again[self] < most_again && i + 1 < l.messages.size()) ++m.again[self];
   first = std::min(first, running_->now.seen.known[self]);
   if (acquires(order))
     running_->now.join(m.released);
@@ -275,6 +295,7 @@ std::uint64_t engine::load(const place& p, const void* object, std::uint64_t fir
   use(l, where);
   options_of choices(*this, l, is_sc(order));
   choices.collect([](std::size_t, const message&) { return true; });
+  choices.keep_oldest_of_equals();
   const std::size_t i = choices[value(choices.count())];
   read_message(l, i, order);
   const std::uint64_t value = l.messages[i].value;
@@ -283,7 +304,7 @@ std::uint64_t engine::load(const place& p, const void* object, std::uint64_t fir
     tell_story("loads " + describe(l, where) + " = " + text_of(value), order, where,
                newer ? ", an old value: the newest is " + text_of(l.messages.back().value) : "");
   }
-  tell(s);
+  tell(s, is_sc(order) ? step_ : l.messages[i].stored_at);
   return value;
 }
 
@@ -396,7 +417,7 @@ void engine::light_fence(const where_t& where) {
   if (with_story_) story_.add(running_->name, "light fence", where);
   running_->now.seen.join(heavy_fenced_);
   light_fenced_.join(running_->now.seen);
-  tell(s);
+  tell(s, last_heavy_);
 }
 
 void engine::heavy_fence(const where_t& where) {
@@ -408,6 +429,7 @@ void engine::heavy_fence(const where_t& where) {
   running_->now.seen.join(light_fenced_);
   fence_sc();
   heavy_fenced_.join(running_->now.seen);
+  last_heavy_ = step_;
   tell(s);
 }
 
