@@ -92,5 +92,71 @@ TEST(ForkDequeModel, SettlesOnlyIfEverybodyGoesOn) {
         << group;
 }
 
+// Nothing ends and nobody naps, so that all that is left to wake a sleeper is the protocol.
+std::vector<setting> pool(int workers, int posters, int spawns, int start,
+                          const std::vector<setting>& more = {}) {
+  std::vector<setting> all = {{"Workers", std::to_string(workers)},
+                              {"Posters", std::to_string(posters)},
+                              {"Spawns", std::to_string(spawns)},
+                              {"Start", std::to_string(start)},
+                              {"Ends", "0"},
+                              {"Naps", "FALSE"}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(IdleSetModel, HasTheStatesOfTheSpec) {
+  EXPECT_EQ(distinct("idle_set", {}), 11876u);
+  EXPECT_EQ(distinct("idle_set", {{"Spawns", "2"}}), 19141u);
+  EXPECT_EQ(distinct("idle_set", pool(2, 2, 0, 0)), 70381u);
+  EXPECT_EQ(distinct("idle_set", pool(3, 0, 1, 2)), 6852u);
+  EXPECT_EQ(distinct("idle_set", pool(4, 0, 0, 3)), 24078u);
+}
+
+TEST(IdleSetModel, TakesEveryStep) {
+  // A late push is a mutant's, and mail another way to post.
+  EXPECT_EQ(check_model("idle_set").never_taken(), "LatePush TakeMail PutIntoMail");
+  EXPECT_EQ(check_model("idle_set", {{"Post", "mail_then_offer"}}).never_taken(), "LatePush");
+  EXPECT_EQ(check_model("idle_set", {{"Mutant", "wake_before_push"}}).never_taken(),
+            "TakeMail PutIntoMail");
+}
+
+TEST(IdleSetModel, MutantsAreCaught) {
+  expect_caught("idle_set", {{"Naps", "FALSE"}},
+                {{"no_second_look", "WorkConserving"},
+                 {"no_heavy_fence", "WorkConserving"},
+                 {"wake_before_push", "WorkConserving"},
+                 {"no_surplus_look", "WorkConserving", pool(2, 2, 0, 0)},
+                 {"steal_without_offer", "WorkConserving", pool(4, 0, 0, 3)}});
+  EXPECT_EQ(check_model("idle_set", {{"Spawns", "0"}, {"Mutant", "no_second_look"}}).violated(),
+            "WorkConserving");
+}
+
+TEST(IdleSetModel, RefusesMutantsThatCannotShow) {
+  for (const char* mutant : {"no_surplus_look", "steal_without_offer"})
+    EXPECT_THROW(model_named("idle_set").make({{"Mutant", mutant}}), bad_setting) << mutant;
+  EXPECT_THROW(model_named("idle_set").make({{"Spawns", "0"}, {"Mutant", "wake_before_push"}}),
+               bad_setting);
+}
+
+// Choosing a sleeper is not waking it: who puts a job into its inbox has to look again.
+TEST(IdleSetModel, MailIsLeftBehindUnlessItsPosterLooksAgain) {
+  EXPECT_EQ(check_model("idle_set", pool(2, 2, 0, 0, {{"Post", "mail"}})).violated(),
+            "WorkConserving");
+  EXPECT_EQ(distinct("idle_set", pool(2, 2, 0, 0, {{"Post", "mail_then_offer"}})), 244849u);
+  EXPECT_EQ(distinct("idle_set", {{"Post", "mail_then_offer"}}), 18738u);
+}
+
+// Where one of them begins with all the jobs, only the others are.
+TEST(IdleSetModel, WorkersAndPostersAreInterchangeable) {
+  for (const auto& size : {pool(2, 2, 0, 0), pool(4, 0, 0, 3)}) {
+    const auto all = check_model("idle_set", size);
+    const auto few = check_model("idle_set", size, {.symmetry = true});
+    EXPECT_EQ(few.result.distinct, all.result.distinct);
+    EXPECT_EQ(few.result.generated, all.result.generated);
+    EXPECT_LT(few.result.representatives, all.result.distinct);
+  }
+}
+
 }  // namespace
 }  // namespace rota::verify::test
