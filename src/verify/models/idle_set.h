@@ -28,6 +28,8 @@ class idle_set {
   static constexpr number nobody = 0;
 
   enum class ticket : std::uint8_t { running, prepared, notified };
+  // In this order, since kinds of places are told apart by comparing: running up to pick, then
+  // searching up to surplus, then giving up and sleeping; in the set from fence on.
   enum class place : std::uint8_t {
     run,
     push,
