@@ -12,6 +12,7 @@ std::vector<model_entry> scheduler_models();
 std::vector<model_entry> coop_models();
 std::vector<model_entry> backpressure_models();
 std::vector<model_entry> notifier_models();
+std::vector<model_entry> queue_models();
 std::vector<model_entry> crond_models();
 
 }  // namespace rota::verify::detail

@@ -1,0 +1,16 @@
+#include "verify/models/families.h"
+#include "verify/models/fork_deque.h"
+#include "verify/models/idle_set.h"
+#include "verify/models/run_queue.h"
+
+namespace rota::verify::detail {
+
+std::vector<model_entry> queue_models() {
+  return {
+      describe<run_queue>("run_queue", "a worker's ring: each job once and in order"),
+      describe<fork_deque>("fork_deque", "continuations that owner and thieves take: each once"),
+      describe<idle_set>("idle_set", "workers that sleep, search and wake each other"),
+  };
+}
+
+}  // namespace rota::verify::detail
