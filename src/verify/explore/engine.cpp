@@ -8,7 +8,6 @@ namespace rota::explore::detail {
 
 bool exploring = false;
 engine* active = nullptr;
-std::uint32_t epoch = 0;
 
 namespace {
 
@@ -77,6 +76,7 @@ void engine::reset() {
   last_heavy_ = 0;
   // Some time after the clock's own beginning, so that subtracting from it is safe.
   time_ = time_point{} + std::chrono::hours(1);
+  clock_was_read_ = false;
   spurious_ = early_ = 0;
   story_.clear();
 }
@@ -87,7 +87,6 @@ engine::ending engine::run(const std::function<void()>& program, chooser& c, boo
   chooser_ = &c;
   with_story_ = with_story;
   active = this;
-  ++epoch;
   thread_state& main = new_thread([&program] { program(); });
   main.name = "main";
   starting_ = 0;
@@ -116,8 +115,7 @@ void engine::leave(ending e) {
 void engine::fail(failure_kind kind, std::string what, const where_t& where) {
   exploring = false;
   const std::string at = short_place(where);
-  if (with_story_)
-    story_.add(running_->name, std::string(name_of(kind)) + ": " + what, where);
+  if (with_story_) story_.add(running_->name, std::string(name_of(kind)) + ": " + what, where);
   failure_.kind = kind;
   failure_.message = at.empty() ? std::move(what) : at + ": " + what;
   leave(ending::failed);
@@ -149,8 +147,8 @@ void engine::thread_main() {
     self.body = nullptr;
   } catch (...) {
     exploring = false;
-    fail(failure_kind::exception, "an exception left the thread: " + what_of(std::current_exception()),
-         {});
+    fail(failure_kind::exception,
+         "an exception left the thread: " + what_of(std::current_exception()), {});
   }
   exploring = false;
   self.is = thread_state::finished;
@@ -291,8 +289,7 @@ void engine::change_turn() {
 bool engine::is_enabled(const thread_state& t) const noexcept {
   if (t.is != thread_state::ready) return false;
   if (t.pending.what == step::kind::join) return threads_[t.awaited].is == thread_state::finished;
-  if (t.pending.what == step::kind::lock)
-    return locks_[t.pending.object & 0x7FFF'FFFF].holder < 0;
+  if (t.pending.what == step::kind::lock) return locks_[t.pending.object & 0x7FFF'FFFF].holder < 0;
   return true;
 }
 
@@ -332,7 +329,8 @@ thread_state& engine::pick() {
       return threads_[i];
     }
     for (unsigned i = 0; i < count_; ++i)
-      if (threads_[i].pending.what == step::kind::join && is_enabled(threads_[i])) return threads_[i];
+      if (threads_[i].pending.what == step::kind::join && is_enabled(threads_[i]))
+        return threads_[i];
     const turn c = candidates();
     if (c.count == 0) {
       // Who settles goes on when nobody else can.
@@ -372,7 +370,8 @@ thread_state& engine::pick() {
 thread_state& engine::fair_turn() {
   if (step_ > options_.max_steps * 2 + 1'000)
     fail(failure_kind::livelock,
-         "no end after " + std::to_string(step_) + " steps, the last half of them in fair turns", {});
+         "no end after " + std::to_string(step_) + " steps, the last half of them in fair turns",
+         {});
   const unsigned self = index_of(*running_);
   for (unsigned k = 1; k <= count_; ++k) {
     thread_state& t = threads_[(self + k) % count_];
@@ -394,7 +393,8 @@ void engine::look_for_livelock() {
     if (!who.empty()) who += ", ";
     who += threads_[i].name + " (" + short_place(threads_[i].where) + ")";
   }
-  fail(failure_kind::livelock, "these look again and again for what nobody will change: " + who, {});
+  fail(failure_kind::livelock, "these look again and again for what nobody will change: " + who,
+       {});
 }
 
 void engine::standstill() {
@@ -441,14 +441,14 @@ unsigned engine::choose(unsigned count) {
 // --- locks --------------------------------------------------------------------------------------
 
 lock_state& engine::lock_at(const place& p, const void* object, const where_t& where) {
-  if (p.epoch != epoch) {
+  // The first time it is used in this schedule.
+  if (p.index >= used_locks_ || locks_[p.index].object != object) {
     if (used_locks_ == locks_.size()) locks_.emplace_back();
-    p.epoch = epoch;
     p.index = used_locks_++;
     locks_[p.index] = {};
     locks_[p.index].object = object;
   }
-  if (p.index >= used_locks_ || locks_[p.index].object != object || locks_[p.index].is_gone)
+  if (locks_[p.index].is_gone)
     fail(failure_kind::use_after_free, "a mutex is used that is gone", where);
   return locks_[p.index];
 }
@@ -505,8 +505,8 @@ void engine::unlock(const place& p, const void* object, const where_t& where) {
 }
 
 void engine::destroy_lock(const place& p, const void* object) {
-  if (p.epoch != epoch) return;
-  lock_state& l = lock_at(p, object, {});
+  if (p.index >= used_locks_ || locks_[p.index].object != object) return;
+  lock_state& l = locks_[p.index];
   if (l.holder >= 0) fail(failure_kind::misuse, "a mutex is destroyed that is held", {});
   l.is_gone = true;
 }
@@ -554,7 +554,7 @@ void engine::wake_thread(thread_state& t) {
 
 void engine::futex_wake(const place& p, const void* object, int count, const where_t& where) {
   // Only the address counts: the word may be gone, as for the kernel.
-  if (p.epoch != epoch || p.index >= used_locations_ || locations_[p.index].object != object) return;
+  if (!is_known(p, object)) return;
   const std::uint32_t index = p.index;
   step s;
   s.what = step::kind::wake;
@@ -607,6 +607,7 @@ time_point engine::now(const where_t& where) {
   step s;
   s.what = step::kind::now;
   announce(s, where);
+  clock_was_read_ = true;
   tell(s);
   return time_;
 }

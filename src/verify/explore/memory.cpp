@@ -6,8 +6,8 @@
 // store notes when each thread first saw it, and a thread needs no more than a clock for each other
 // thread.
 //
-// A store may also be put before newer ones that its thread has not seen; a read-modify-write stands
-// directly behind what it read.
+// A store may also be put before newer ones that its thread has not seen; a read-modify-write
+// stands directly behind what it read.
 //
 // Sequentially consistent operations take part in one order, that of the schedule. A fence shows to
 // later fences, and to later such accesses, what its thread has seen; such a store is shown to
@@ -94,7 +94,6 @@ constexpr std::size_t longest_history = 64;
 
 location& engine::add_location(const place& p, const void* object, std::uint64_t first) {
   if (used_locations_ == locations_.size()) locations_.emplace_back();
-  p.epoch = epoch;
   p.index = used_locations_++;
   location& l = locations_[p.index];
   l.object = object;
@@ -121,15 +120,15 @@ void engine::make(const place& p, const void* object, std::uint64_t value) {
 location& engine::at(const place& p, const void* object, std::uint64_t first,
                      const where_t& where) {
   // A static one is met for the first time in this schedule.
-  if (p.epoch != epoch) {
-    if (is_explored_memory(object))
-      fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made", where);
+  if (!is_known(p, object)) {
+    if (is_explored_memory(object) || is_stack_memory(object))
+      fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made",
+           where);
     return add_location(p, object, first);
   }
-  if (p.index >= used_locations_ || locations_[p.index].object != object)
-    fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made", where);
   location& l = locations_[p.index];
-  if (l.is_gone) fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
+  if (l.is_gone)
+    fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
   if (l.maker != most_threads && running_->now.before.known[l.maker] < l.made_at)
     fail(failure_kind::data_race,
          describe(l, where) + " is used by a thread to which it was not published: " +
@@ -139,9 +138,9 @@ location& engine::at(const place& p, const void* object, std::uint64_t first,
 }
 
 void engine::destroy(const place& p, const void* object) {
-  if (p.epoch != epoch || p.index >= used_locations_) return;
+  if (!is_known(p, object)) return;
   location& l = locations_[p.index];
-  if (l.object != object || l.is_gone) return;
+  if (l.is_gone) return;
   for (unsigned i = 0; i < count_; ++i)
     if (l.touched.known[i] > running_->now.before.known[i])
       fail(failure_kind::use_after_free,
@@ -151,13 +150,12 @@ void engine::destroy(const place& p, const void* object) {
   l.is_gone = true;
 }
 
-std::uint64_t engine::peek(const place& p, std::uint64_t first) const noexcept {
-  return p.epoch == epoch && p.index < used_locations_ ? locations_[p.index].messages.back().value
-                                                       : first;
+std::uint64_t engine::peek(const place& p, const void* object, std::uint64_t first) const noexcept {
+  return is_known(p, object) ? locations_[p.index].messages.back().value : first;
 }
 
-void engine::name(const place& p, std::string what) {
-  if (p.epoch == epoch && p.index < used_locations_) locations_[p.index].name = std::move(what);
+void engine::name(const place& p, const void* object, std::string what) {
+  if (is_known(p, object)) locations_[p.index].name = std::move(what);
 }
 
 std::string engine::describe(const location& l, const where_t& where) const {
@@ -168,21 +166,28 @@ std::string engine::describe(const location& l, const where_t& where) const {
 
 // It is the thread's turn; while it waited the object may have gone.
 void engine::use(location& l, const where_t& where) {
-  if (l.is_gone) fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
+  if (l.is_gone)
+    fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
   l.touched.known[running_index()] = running_->now.before.known[running_index()];
 }
 
 // --- what can be read and written where -------------------------------------------------------
 
-std::size_t engine::oldest_visible(const location& l, bool sc) const noexcept {
-  vector_clock seen = running_->now.seen;
-  if (sc) seen.join(sc_fenced_);
+std::size_t engine::oldest_visible(const location& l, const vector_clock& seen) noexcept {
   std::size_t i = l.messages.size() - 1;
   while (i > 0 && !has_seen(seen, l.messages[i].first_seen)) --i;
-  return sc ? std::max<std::size_t>(i, l.last_sc) : i;
+  return i;
+}
+
+std::size_t engine::oldest_choice(const location& l, bool sc) const noexcept {
+  if (!sc) return oldest_visible(l, running_->now.seen);
+  vector_clock seen = running_->now.seen;
+  seen.join(sc_fenced_);
+  return std::max<std::size_t>(oldest_visible(l, seen), l.last_sc);
 }
 
 bool engine::could_have_been_earlier(const location& l, std::size_t i) const noexcept {
+  if (options_.merge_states) return false;
   const std::uint32_t since = std::max(running_->not_before, l.messages[i].stored_at);
   for (std::size_t j = i + 1; j < l.messages.size(); ++j)
     if (l.messages[j].stored_at <= since) return false;
@@ -194,7 +199,7 @@ class engine::options_of {
  public:
   options_of(const engine& e, const location& l, bool sc) : engine_(e), location_(l) {
     newest_ = l.messages.size() - 1;
-    oldest_ = e.options_.memory == memory::sc ? newest_ : e.oldest_visible(l, sc);
+    oldest_ = e.options_.memory == memory::sc ? newest_ : e.oldest_choice(l, sc);
   }
 
   template <class Wanted>
@@ -244,7 +249,9 @@ void engine::read_message(location& l, std::size_t i, std::memory_order order) {
   message& m = l.messages[i];
   const unsigned self = running_index();
   tick& first = m.first_seen.known[self];
-  if (first != never && m.again[self] < most_again && i + 1 < l.messages.size()) ++m.again[self];
+  if (first != never && m.again[self] < most_again && i + 1 < l.messages.size() &&
+      !options_.merge_states)
+    ++m.again[self];
   first = std::min(first, running_->now.seen.known[self]);
   if (acquires(order))
     running_->now.join(m.released);
@@ -354,7 +361,8 @@ bool engine::compare_exchange(const place& p, const void* object, std::uint64_t 
   announce(s, where);
   use(l, where);
   options_of choices(*this, l, is_sc(success));
-  choices.collect([&](std::size_t, const message& m) { return m.value != expected || !m.followed; });
+  choices.collect(
+      [&](std::size_t, const message& m) { return m.value != expected || !m.followed; });
   const unsigned count = choices.count();
   // A weak one may fail on any value that it would take.
   const bool may_fail = weak && spurious_ < options_.spurious;
@@ -437,24 +445,22 @@ void engine::heavy_fence(const where_t& where) {
 
 void engine::touch(const place& p, const void* object, plain_access how, const where_t& where) {
   const unsigned self = running_index();
-  if (p.epoch != epoch || how == plain_access::made) {
+  const bool is_new = p.index >= used_cells_ || cells_[p.index].object != object;
+  const bool is_static = !is_explored_memory(object) && !is_stack_memory(object);
+  if (how == plain_access::made || (is_new && is_static)) {
     if (used_cells_ == cells_.size()) cells_.emplace_back();
-    p.epoch = epoch;
     p.index = used_cells_++;
     cells_[p.index] = {};
     cells_[p.index].object = object;
-    // Static ones were made before everything.
-    if (how != plain_access::made && !is_explored_memory(object)) return touch(p, object, how, where);
-  }
-  if (p.index >= used_cells_ || cells_[p.index].object != object || cells_[p.index].is_gone)
+  } else if (is_new || cells_[p.index].is_gone) {
     fail(failure_kind::use_after_free, "a cell is used that is gone, or was never made", where);
+  }
   plain& c = cells_[p.index];
   const bool writes = how != plain_access::read;
   const vector_clock& before = running_->now.before;
   for (unsigned i = 0; i < count_; ++i) {
     if (i == self) continue;
-    if (c.writes.known[i] > before.known[i])
-      race(i, c.write_where[i], true, writes, where);
+    if (c.writes.known[i] > before.known[i]) race(i, c.write_where[i], true, writes, where);
     if (writes && c.reads.known[i] > before.known[i])
       race(i, c.read_where[i], false, writes, where);
   }

@@ -73,6 +73,11 @@ struct options {
   unsigned spurious = 0;
   unsigned early_deadlines = 1;
 
+  // Of exhaustive: a schedule that comes to a state in which another one was is not run on. Needs a
+  // program that keeps all it knows inside of itself, on its stacks and what it allocates: a local
+  // variable of a caller that it writes to would not be seen.
+  bool merge_states = false;
+
   bool leaks = true;        // memory that is left at the end is a failure
   unsigned processors = 2;  // what thread::hardware_concurrency() says
   bool shrink = true;       // look for a simpler schedule that fails in the same way
@@ -100,10 +105,10 @@ std::string_view name_of(strategy s) noexcept;
 struct failure {
   failure_kind kind = failure_kind::check;
   std::string message;
-  std::string token;             // for replay()
-  std::string schedule;          // step by step, for people
+  std::string token;              // for replay()
+  std::string schedule;           // step by step, for people
   std::uint64_t at_schedule = 0;  // the how-manyth schedule it was
-  std::size_t choices = 0;       // that differ from just going on, in the token
+  std::size_t choices = 0;        // that differ from just going on, in the token
   std::size_t choices_found = 0;  // the same, before it was simplified
 };
 
@@ -162,10 +167,10 @@ struct standing {
     fence,
     lock,
     unlock,
-    wait,     // a futex: about to compare and sleep
-    asleep,   // in a futex
-    woken,    // about to return from a futex
-    wake,     // about to wake a futex
+    wait,    // a futex: about to compare and sleep
+    asleep,  // in a futex
+    woken,   // about to return from a futex
+    wake,    // about to wake a futex
     join,
     clock,
     finished,
