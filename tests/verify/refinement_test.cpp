@@ -277,6 +277,20 @@ TEST(Refinement, TakesAsManyHiddenActionsAsItIsTold) {
   }
 }
 
+TEST(Refinement, TakesAsManyHiddenActionsBeforeAsAfter) {
+  refinement<post_office> follow{{}, with_hidden_clerk(1)};
+  office code;
+  follow.begin(code.mapped());
+  code.put(1);
+  EXPECT_TRUE(follow.observe(code.mapped()));
+  code.put(2);
+  EXPECT_TRUE(follow.observe(code.mapped()));
+  code.carry();
+  code.put(3);
+  code.carry();
+  EXPECT_TRUE(follow.observe(code.mapped())) << report(follow);
+}
+
 // --- invariants ---------------------------------------------------------------------------------
 
 TEST(Refinement, ReportsAnInvariantThatAStepBreaks) {
