@@ -227,12 +227,13 @@ class program {
     const bool may_go = steps_ < most_steps();
     if (may_go && (me.statements == 0 || me.random.below(2) == 0)) return coop::going;
     if (me.statements == 0) return coop::suspend;
-    const std::uint64_t kind = me.random.below(10);
-    if (kind < 3) return at(coop::guard + me.random.below(values()));
-    if (kind < 7) {
+    // Some programs wait rarely, and so run long before they end or deadlock.
+    const std::uint64_t kind = me.random.below(8 + 16 * (seed_ % 4));
+    if (kind < 2) return at(coop::guard + me.random.below(values()));
+    if (kind < 5) {
       const std::uint64_t g = me.random.below(tasks());
       // Whoever awaits itself is stuck: now and then.
-      if (slots_[g].used && (g != f || me.random.below(8) == 0)) return at(coop::await + g);
+      if (slots_[g].used && (g != f || me.random.below(20) == 0)) return at(coop::await + g);
     }
     return coop::suspend;
   }
