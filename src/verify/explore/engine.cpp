@@ -74,6 +74,7 @@ void engine::reset() {
   heap_.reset();
   sc_fenced_ = heavy_fenced_ = light_fenced_ = {};
   sc_time_ = 1;
+  sc_fence_step_ = 0;
   // Some time after the clock's own beginning, so that subtracting from it is safe.
   time_ = time_point{} + std::chrono::hours(1);
   spurious_ = early_ = 0;
