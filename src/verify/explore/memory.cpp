@@ -208,7 +208,7 @@ class engine::options_of {
   }
 
   template <class Wanted>
-  void collect(Wanted wanted) {
+  void collect(Wanted wanted, bool looks = true) {
     const thread_state& t = *engine_.running_;
     const tick paused = t.paused_at;
     const unsigned self = engine_.running_index();
@@ -218,8 +218,8 @@ class engine::options_of {
       if (how == taken::no || (how == taken::sc && i < oldest_sc_)) continue;
       if (i != newest_) {
         if (engine_.could_have_been_earlier(location_, i, how == taken::sc)) continue;
-        // Who waits for others does not see the same old value again.
-        if (m.first_seen.known[self] <= paused) continue;
+        // Who waits for others does not see the same old value again. A store sees none.
+        if (looks && m.first_seen.known[self] <= paused) continue;
       }
       found_[count_++] = static_cast<std::uint16_t>(i);
       if (count_ == found_.size()) break;
@@ -318,7 +318,8 @@ void engine::store(const place& p, const void* object, std::uint64_t first, std:
   announce(s, where);
   use(l, where);
   options_of choices(*this, l);
-  choices.collect([&](const message& m) { return m.followed ? taken::no : taken_with(order); });
+  choices.collect([&](const message& m) { return m.followed ? taken::no : taken_with(order); },
+                  false);
   const std::size_t base = choices[this->value(choices.count())];
   if (with_story_)
     tell_story("stores " + describe(l, where) + " = " + text_of(value), order, where,
