@@ -182,6 +182,7 @@ std::size_t engine::oldest_visible(const location& l, bool sc) const noexcept {
 }
 
 bool engine::could_have_been_earlier(const location& l, std::size_t i, bool sc) const noexcept {
+  if (!options_.reduce) return false;
   std::uint32_t since = std::max(running_->last_step, l.messages[i].stored_at);
   // Its place among the sequentially consistent operations is part of the outcome.
   if (sc) since = std::max({since, l.sc_step, sc_fence_step_});

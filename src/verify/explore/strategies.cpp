@@ -18,6 +18,8 @@ namespace {
 
 class exhaustive : public schedules {
  public:
+  explicit exhaustive(bool reduce) : reduce_(reduce) {}
+
   unsigned thread(const turn& t, thread_set& sleeping) override {
     if (t.count == 1) return sleeping & bit(t.candidates[0]) ? give_up : 0;
     if (depth_ == points_.size()) {
@@ -50,7 +52,7 @@ class exhaustive : public schedules {
     for (; !points_.empty(); points_.pop_back()) {
       point& p = points_.back();
       if (p.is_turn) {
-        p.sleeping |= bit(p.candidates[p.chosen]);
+        if (reduce_) p.sleeping |= bit(p.candidates[p.chosen]);
         if (advance(p, p.chosen + 1u)) return true;
       } else if (++p.chosen < p.count) {
         return true;
@@ -86,6 +88,7 @@ class exhaustive : public schedules {
     return false;
   }
 
+  const bool reduce_;
   std::vector<point> points_;
   std::size_t depth_ = 0;
   bool is_first_ = true;
@@ -212,7 +215,7 @@ std::unique_ptr<schedules> make_schedules(const options& o) {
   const std::uint64_t many = o.max_schedules ? o.max_schedules : 10'000;
   switch (o.how) {
     case strategy::exhaustive:
-      return std::make_unique<exhaustive>();
+      return std::make_unique<exhaustive>(o.reduce);
     case strategy::bounded:
       return std::make_unique<bounded>(o.preemptions);
     case strategy::pct:

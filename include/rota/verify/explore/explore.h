@@ -73,6 +73,10 @@ struct options {
   unsigned spurious = 0;
   unsigned early_deadlines = 1;
 
+  // Leave out schedules that another one stands for: those that differ in the order of independent
+  // steps, and choices that could have been made earlier. For comparing with and without.
+  bool reduce = true;
+
   bool leaks = true;        // memory that is left at the end is a failure
   unsigned processors = 2;  // what thread::hardware_concurrency() says
   bool shrink = true;       // look for a simpler schedule that fails in the same way
