@@ -92,31 +92,31 @@ void compare_many(const flavour& f, std::uint64_t programs) {
 }
 
 TEST(axioms, relaxed_acquire_and_release_are_those_of_rc11) {
-  compare_many({.name = "accesses"}, rota::test::rounds(1'500, 200'000));
+  compare_many({.name = "accesses"}, rota::test::rounds(2'000, 200'000));
 }
 
 TEST(axioms, release_and_acquire_fences_are_those_of_rc11) {
-  compare_many({.name = "fences", .fences = true}, rota::test::rounds(1'500, 200'000));
+  compare_many({.name = "fences", .fences = true}, rota::test::rounds(2'000, 200'000));
 }
 
 TEST(axioms, sequentially_consistent_fences_take_the_order_of_the_schedule) {
   compare_many({.name = "sc fences", .fences = true, .sc_fences = true},
-               rota::test::rounds(1'500, 200'000));
+               rota::test::rounds(2'000, 200'000));
 }
 
 TEST(axioms, sequentially_consistent_accesses_take_the_order_of_the_schedule) {
-  compare_many({.name = "sc accesses", .sc_accesses = true}, rota::test::rounds(1'500, 200'000));
+  compare_many({.name = "sc accesses", .sc_accesses = true}, rota::test::rounds(2'000, 200'000));
 }
 
 TEST(axioms, sequentially_consistent_accesses_and_fences_take_one_order) {
   compare_many({.name = "sc", .fences = true, .sc_fences = true, .sc_accesses = true},
-               rota::test::rounds(1'500, 200'000));
+               rota::test::rounds(2'000, 200'000));
 }
 
 TEST(axioms, light_and_heavy_fences_order_each_other) {
   compare_many(
       {.name = "light and heavy", .sc_fences = true, .sc_accesses = true, .light_heavy = true},
-      rota::test::rounds(1'500, 200'000));
+      rota::test::rounds(2'000, 200'000));
 }
 
 TEST(axioms, a_race_is_reported_if_and_only_if_there_is_one) {
@@ -125,7 +125,7 @@ TEST(axioms, a_race_is_reported_if_and_only_if_there_is_one) {
                 .sc_fences = true,
                 .sc_accesses = true,
                 .plain = true},
-               rota::test::rounds(1'500, 200'000));
+               rota::test::rounds(2'000, 200'000));
 }
 
 }  // namespace

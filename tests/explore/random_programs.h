@@ -29,13 +29,13 @@ class random_program {
 
   program next() {
     program p;
-    const std::uint64_t threads = 2 + random_.below(2);
+    const std::uint64_t threads = random_.below(3) == 0 ? 2 : 3;
     distinct_ = random_.below(2) == 0;
     stored_ = 0;
     unsigned left = flavour_.most_accesses;
     for (std::uint64_t t = 0; t < threads; ++t) {
       auto& thread = p.threads.emplace_back();
-      const std::uint64_t wanted = 2 + random_.below(2);
+      const std::uint64_t wanted = 1 + random_.below(3);
       for (std::uint64_t i = 0; i < wanted && left > 0; ++i, --left) add(thread);
     }
     p.finals = {0, 1};
@@ -56,15 +56,15 @@ class random_program {
       add_fence(to, i);
       return;
     }
-    const std::uint64_t what = random_.below(12);
-    if (what < 4) {
+    const std::uint64_t what = random_.below(16);
+    if (what < 6) {
       i.what = kind::load;
       i.order = one_of({std::memory_order_relaxed, std::memory_order_acquire});
-    } else if (what < 8) {
+    } else if (what < 12) {
       i.what = kind::store;
       i.order = one_of({std::memory_order_relaxed, std::memory_order_release});
     } else {
-      i.what = what < 9 ? kind::exchange : what < 10 ? kind::add : kind::compare;
+      i.what = what < 13 ? kind::exchange : what < 14 ? kind::add : kind::compare;
       i.order = one_of({std::memory_order_relaxed, std::memory_order_acquire,
                         std::memory_order_release, std::memory_order_acq_rel});
       i.expected = static_cast<unsigned>(random_.below(3));

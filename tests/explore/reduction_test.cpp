@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 
 #include "explore/programs.h"
 #include "explore/random_programs.h"
@@ -116,21 +115,46 @@ TEST(reduction, keeps_races) {
 
 TEST(reduction, keeps_the_outcomes_of_mutexes_futexes_and_spinning) {
   compare_many({.name = "blocking", .blocking = true, .most_accesses = 6},
-               rota::test::rounds(2'000, 50'000));
+               rota::test::rounds(500, 50'000));
 }
 
 TEST(reduction, keeps_the_outcomes_where_futexes_wake_for_no_reason) {
   rota::explore::options o;
   o.spurious = 1;
   compare_many({.name = "spurious", .blocking = true, .most_accesses = 5},
-               rota::test::rounds(1'000, 50'000), o);
+               rota::test::rounds(500, 50'000), o);
 }
 
 TEST(reduction, keeps_the_outcomes_of_interleavings) {
   rota::explore::options o;
   o.memory = rota::explore::memory::sc;
   compare_many({.name = "interleavings", .sc_accesses = true, .blocking = true, .most_accesses = 7},
-               rota::test::rounds(1'000, 50'000), o);
+               rota::test::rounds(500, 50'000), o);
+}
+
+// The other strategies leave out more, but do nothing that the exhaustive search does not.
+TEST(reduction, other_strategies_find_no_more_and_the_bounded_one_all_of_it_if_it_may) {
+  rota::test::random_program random(rota::test::seed(), {.name = "strategies",
+                                                         .fences = true,
+                                                         .sc_fences = true,
+                                                         .sc_accesses = true,
+                                                         .most_accesses = 6});
+  for (std::uint64_t i = 0; i < rota::test::rounds(300, 20'000); ++i) {
+    const program p = random.next();
+    const outcome_set all = rota::test::explore_all(p).outcomes;
+    rota::explore::options o;
+    o.how = rota::explore::strategy::bounded;
+    o.preemptions = 20;
+    ASSERT_EQ(rota::test::explore_all(p, o).outcomes, all) << text_of(p);
+    o.max_schedules = 100;
+    o.seed = i;
+    for (const auto how : {rota::explore::strategy::random, rota::explore::strategy::pct}) {
+      o.how = how;
+      const outcome_set some = rota::test::explore_all(p, o).outcomes;
+      ASSERT_TRUE(std::includes(all.begin(), all.end(), some.begin(), some.end()))
+          << text_of(p) << "\n  all: " << text_of(all) << "\n  some: " << text_of(some);
+    }
+  }
 }
 
 }  // namespace

@@ -18,7 +18,9 @@
 //
 // Memory is that of C++20: a load may return any value that happens-before and coherence allow.
 // Left out: load buffering (a load never sees a store that comes later in the schedule), consume,
-// and orders of sequentially consistent accesses that contradict happens-before.
+// and orders of sequentially consistent operations that contradict happens-before, or what was read
+// from whom: their order is that of the schedule. Who calls pause() waits for others, and is not
+// shown an old value again that it has seen.
 //
 // What is found: failed checks and assertions, data races on cells, deadlocks, lost wake-ups,
 // livelocks, leaks, use of what is gone, exceptions that leave a thread.
