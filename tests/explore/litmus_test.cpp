@@ -286,6 +286,27 @@ TEST(litmus, a_compare_exchange_has_two_orders) {
   });
 }
 
+// Old values are to be had only if the second thread's fence comes first, which nothing but the
+// dependence of the fences makes the search try.
+TEST(litmus, fences_are_tried_in_both_orders) {
+  check({
+      {"sc and sc", "x=1.rlx; y=1.rlx; F.sc | y.rlx; F.sc; x.rlx", "-"},
+      {"sc and an sc load", "x=1.rlx; y=1.rlx; F.sc | y.rlx; x.sc", "-"},
+      {"heavy and light", "x=1.rlx; y=1.rlx; heavy | y.rlx; light; x.rlx", "-"},
+      {"light and heavy", "x=1.rlx; y=1.rlx; light | y.rlx; heavy; x.rlx", "-"},
+      {"heavy and heavy", "x=1.rlx; y=1.rlx; heavy | y.rlx; heavy; x.rlx", "-"},
+  });
+}
+
+// Whichever of the two the search tries first.
+TEST(litmus, a_wake_up_that_comes_too_early_is_lost) {
+  for (const char* const text : {"x~0 | x^", "x^ | x~0"}) {
+    const explored e = explore_all(parse(text));
+    ASSERT_TRUE(e.result.failed) << text;
+    EXPECT_EQ(e.result.failure->kind, rota::explore::failure_kind::lost_wakeup) << text;
+  }
+}
+
 // Lahav et al. found that compilers for POWER allow this, and weakened the standard: the order of
 // sequentially consistent operations need not follow happens-before. Ours does, as in C++11.
 TEST(litmus, the_order_of_sc_operations_follows_happens_before) {

@@ -115,12 +115,12 @@ class random_program {
     } else if (which == 2) {
       i.what = kind::wait;
     } else if (which == 3) {
-      // Whoever wakes has changed the word.
+      // Whoever wakes has mostly changed the word.
       instruction change = i;
       change.what = kind::store;
       change.value = 1;
       change.order = std::memory_order_release;
-      to.push_back(change);
+      if (random_.below(4) != 0) to.push_back(change);
       i.what = kind::wake;
     } else {
       i.what = kind::spin;
