@@ -348,10 +348,18 @@ TEST(litmus, after_a_pause_a_store_may_go_behind_newer_ones) {
 
 // A spinner that was shown an old value looks again, even if another one spins for it.
 TEST(litmus, spinners_take_turns) {
-  const explored e = explore_all(parse("z.rlx; y@0.rlx; x=1.rlx | y=1.rlx; z=1.rlx; x@0.rlx"));
-  EXPECT_TRUE(e.result.exhaustive) << e.result.text();
-  EXPECT_LT(e.result.longest, 100u);
-  EXPECT_EQ(text_of(e.outcomes), "0 1");
+  for (const char* const text : {"z.rlx; y@0.rlx; x=1.rlx | y=1.rlx; z=1.rlx; x@0.rlx",
+                                 "y=1.rlx; z=1.rlx; x@0.rlx | z.rlx; y@0.rlx; x=1.rlx"}) {
+    for (const bool reduce : {true, false}) {
+      rota::explore::options o;
+      o.reduce = reduce;
+      o.max_schedules = 1'000;
+      const explored e = explore_all(parse(text), o);
+      EXPECT_TRUE(e.result.exhaustive) << e.result.text();
+      EXPECT_LT(e.result.longest, 100u) << text << (reduce ? "" : ", not reduced");
+      EXPECT_EQ(text_of(e.outcomes), "0 1");
+    }
+  }
 }
 
 }  // namespace
