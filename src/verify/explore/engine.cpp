@@ -74,6 +74,7 @@ void engine::reset() {
   sc_fenced_ = heavy_fenced_ = light_fenced_ = {};
   sc_time_ = 1;
   last_heavy_ = 0;
+  sc_fence_step_ = 0;
   // Some time after the clock's own beginning, so that subtracting from it is safe.
   time_ = time_point{} + std::chrono::hours(1);
   clock_was_read_ = false;
@@ -306,7 +307,12 @@ turn engine::candidates() {
   round([](const thread_state& t) { return !t.waits && t.pending.what != step::kind::time; });
   c.goes_on = c.count > 0 && c.candidates[0] == self;
   if (c.count == 0) {
-    round([](const thread_state& t) { return t.waits && t.pending.what != step::kind::time; });
+    const auto waits = [](const thread_state& t) {
+      return t.waits && t.pending.what != step::kind::time;
+    };
+    // Those who have looked often enough leave the turn to those who have not.
+    round([&](const thread_state& t) { return waits(t) && t.idle_pauses < idle_looks; });
+    if (c.count == 0) round(waits);
     for (unsigned k = 0; k < c.count; ++k)
       if (threads_[c.candidates[k]].idle_pauses > 1) c.idle_spinners |= bit(c.candidates[k]);
   }

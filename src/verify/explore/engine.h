@@ -98,6 +98,7 @@ struct location {
   const void* object = nullptr;
   std::vector<message> messages;  // in modification order
   std::uint32_t last_sc = 0;      // the newest that a sequentially consistent access touched
+  std::uint32_t sc_step = 0;      // the last step of such an access
   vector_clock touched;           // per thread its last access
   std::uint8_t maker = most_threads;
   tick made_at = 0;
@@ -271,12 +272,18 @@ class engine {
   location& at(const place& p, const void* object, std::uint64_t first, const where_t& where);
   location& add_location(const place& p, const void* object, std::uint64_t first);
   lock_state& lock_at(const place& p, const void* object, const where_t& where);
+  enum class taken : std::uint8_t;
   class options_of;
   class signer;
+  // Rules R1 and R2 rely on other schedules that will be run.
+  bool reduces() const noexcept {
+    return options_.reduce && options_.how == strategy::exhaustive;
+  }
+  static taken taken_with(std::memory_order order) noexcept;
   void use(location& l, const where_t& where);
   static std::size_t oldest_visible(const location& l, const vector_clock& seen) noexcept;
   std::size_t oldest_choice(const location& l, bool sc) const noexcept;
-  bool could_have_been_earlier(const location& l, std::size_t i) const noexcept;
+  bool could_have_been_earlier(const location& l, std::size_t i, bool sc) const noexcept;
   void read_message(location& l, std::size_t i, std::memory_order order);
   void write_message(location& l, std::size_t base, std::uint64_t value, std::memory_order order,
                      bool read);
@@ -316,6 +323,7 @@ class engine {
   vector_clock light_fenced_;
   tick sc_time_ = 1;
   std::uint32_t last_heavy_ = 0;
+  std::uint32_t sc_fence_step_ = 0;
 
   time_point time_{};
   bool clock_was_read_ = false;

@@ -20,7 +20,7 @@ namespace {
 class exhaustive : public schedules {
  public:
   // With `of`: schedules that meet in a state go on once.
-  explicit exhaustive(const engine* of) : engine_(of) {}
+  exhaustive(bool reduce, const engine* of) : reduce_(reduce), engine_(of) {}
 
   unsigned thread(const turn& t, thread_set& sleeping) override {
     if (t.count == 1) return sleeping & bit(t.candidates[0]) ? give_up : 0;
@@ -55,7 +55,7 @@ class exhaustive : public schedules {
     for (; !points_.empty(); points_.pop_back()) {
       point& p = points_.back();
       if (p.is_turn) {
-        p.sleeping |= bit(p.candidates[p.chosen]);
+        if (reduce_) p.sleeping |= bit(p.candidates[p.chosen]);
         if (advance(p, p.chosen + 1u)) return true;
       } else if (++p.chosen < p.count) {
         return true;
@@ -107,7 +107,8 @@ class exhaustive : public schedules {
     return false;
   }
 
-  const engine* engine_;
+  const bool reduce_;
+  const engine* const engine_;
   std::unordered_map<engine::signature, thread_set, spread> states_;
   std::vector<point> points_;
   std::size_t depth_ = 0;
@@ -235,7 +236,7 @@ std::unique_ptr<schedules> make_schedules(const options& o, const engine& e) {
   const std::uint64_t many = o.max_schedules ? o.max_schedules : 10'000;
   switch (o.how) {
     case strategy::exhaustive:
-      return std::make_unique<exhaustive>(o.merge_states ? &e : nullptr);
+      return std::make_unique<exhaustive>(o.reduce, o.merge_states ? &e : nullptr);
     case strategy::bounded:
       return std::make_unique<bounded>(o.preemptions);
     case strategy::pct:
