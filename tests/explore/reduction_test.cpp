@@ -1,9 +1,9 @@
 // What the explorer leaves out, it may leave out: random programs have the same outcomes with its
 // reduction and without.
 //
-// The reduction has two parts: of schedules that differ in the order of independent steps one is
-// run (strategies.cpp), and an old value is not offered where an earlier step would have found it
-// new (memory.cpp). A mistake in one shows as a program in a line with the outcomes that were lost.
+// The reduction has three parts: of schedules that differ in the order of independent steps one is
+// run (strategies.cpp), an old value is not offered where another schedule stands for the choice
+// (memory.cpp), and, if asked for, schedules that meet in a state go on once (signature.cpp). A mistake in one shows as a program in a line with the outcomes that were lost.
 // How much each program saved is printed.
 //
 // Where a program can fail, both have to find it failing; which failure is found first may differ.
@@ -32,6 +32,8 @@ struct totals {
   std::uint64_t reduced = 0;
   std::uint64_t pruned = 0;
   std::uint64_t unreduced = 0;
+  std::uint64_t merged = 0;
+  std::uint64_t given_up = 0;
 };
 
 // More schedules than this are not run without the reduction.
@@ -41,6 +43,17 @@ bool compare(const program& p, const rota::explore::options& wanted, totals& sum
   rota::explore::options o = wanted;
   o.shrink = false;
   const explored with = rota::test::explore_all(p, o);
+  o.merge_states = true;
+  const explored merged = rota::test::explore_all(p, o);
+  EXPECT_EQ(with.result.failed, merged.result.failed) << text_of(p) << "\n"
+                                                      << with.result.text() << "\n"
+                                                      << merged.result.text();
+  if (!with.result.failed) {
+    EXPECT_EQ(with.outcomes, merged.outcomes) << text_of(p) << "\n" << merged.result.text();
+  }
+  sum.merged += merged.result.schedules;
+  sum.given_up += merged.result.pruned;
+  o.merge_states = false;
   o.reduce = false;
   o.max_schedules = enough_schedules;
   const explored without = rota::test::explore_all(p, o);
@@ -83,10 +96,11 @@ void compare_many(const flavour& f, std::uint64_t programs, const rota::explore:
   EXPECT_GT(sum.compared, programs / 8) << "hardly any program could be compared";
   std::printf(
       "%llu programs: %llu schedules and %llu given up instead of %llu; %llu fail either way, of "
-      "%llu only a part was run\n",
+      "%llu only a part was run; with states merged %llu schedules and %llu given up in all\n",
       static_cast<unsigned long long>(sum.compared), static_cast<unsigned long long>(sum.reduced),
       static_cast<unsigned long long>(sum.pruned), static_cast<unsigned long long>(sum.unreduced),
-      static_cast<unsigned long long>(sum.failing), static_cast<unsigned long long>(sum.too_long));
+      static_cast<unsigned long long>(sum.failing), static_cast<unsigned long long>(sum.too_long),
+      static_cast<unsigned long long>(sum.merged), static_cast<unsigned long long>(sum.given_up));
 }
 
 TEST(reduction, keeps_the_outcomes_of_relaxed_acquire_and_release) {
