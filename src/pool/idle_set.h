@@ -14,6 +14,7 @@
 #ifndef ROTA_POOL_IDLE_SET_H
 #define ROTA_POOL_IDLE_SET_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/sync.h>
 
 #include <cstdint>
@@ -62,6 +63,8 @@ class idle_set {
   std::uint64_t departures() const noexcept { return departures_.load(sync::memory_order_acquire); }
 
  private:
+  friend struct inspect;
+
   static constexpr unsigned per_group = 56;
   static constexpr std::uint64_t sleepers = (std::uint64_t{1} << per_group) - 1;
   static constexpr std::uint64_t one_searcher = std::uint64_t{1} << per_group;

@@ -9,6 +9,7 @@
 #ifndef ROTA_POOL_POOL_H
 #define ROTA_POOL_POOL_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/job.h>
 #include <rota/base/spin_lock.h>
 #include <rota/base/sync.h>
@@ -128,6 +129,7 @@ class pool {
 
  private:
   friend class worker;
+  friend struct inspect;
 
   void wake_one(unsigned waker) noexcept;
   void release_watchers(worker& w);

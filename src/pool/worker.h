@@ -15,6 +15,7 @@
 #ifndef ROTA_POOL_WORKER_H
 #define ROTA_POOL_WORKER_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/job.h>
 #include <rota/base/rng.h>
 #include <rota/base/sync.h>
@@ -204,6 +205,7 @@ class alignas(64) worker {
   event_notifier notifier_;
 
   friend class pool;
+  friend struct inspect;
 };
 
 }  // namespace rota::detail

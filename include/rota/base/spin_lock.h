@@ -5,6 +5,7 @@
 #ifndef ROTA_BASE_SPIN_LOCK_H
 #define ROTA_BASE_SPIN_LOCK_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/sync.h>
 
 #include <cstdint>
@@ -26,6 +27,8 @@ class spin_lock {
   void unlock() noexcept { locked_.store(0, sync::memory_order_release); }
 
  private:
+  friend struct inspect;
+
   void lock_slowly() noexcept;
 
   sync::atomic<std::uint32_t> locked_{0};

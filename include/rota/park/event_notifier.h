@@ -19,6 +19,7 @@
 #ifndef ROTA_PARK_EVENT_NOTIFIER_H
 #define ROTA_PARK_EVENT_NOTIFIER_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/sync.h>
 
 #include <cstdint>
@@ -68,6 +69,8 @@ class event_notifier {
   bool is_parked() const noexcept { return state_.load(sync::memory_order_relaxed) == parked; }
 
  private:
+  friend struct detail::inspect;
+
   // Where the consumer is, in one word that is also the futex:
   //
   //   running --take_ticket--> prepared --park--> parked

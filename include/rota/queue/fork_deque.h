@@ -12,6 +12,7 @@
 #ifndef ROTA_QUEUE_FORK_DEQUE_H
 #define ROTA_QUEUE_FORK_DEQUE_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/spin_lock.h>
 #include <rota/base/sync.h>
 
@@ -61,6 +62,8 @@ class fork_deque {
   }
 
  private:
+  friend struct inspect;
+
   using slot = sync::atomic<void*>;
 
   // The owner's half of the THE protocol; see the source.

@@ -9,6 +9,7 @@
 #ifndef ROTA_QUEUE_INBOX_H
 #define ROTA_QUEUE_INBOX_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/job.h>
 #include <rota/base/sync.h>
 
@@ -45,6 +46,8 @@ class inbox {
   bool empty() const noexcept { return newest_.load(sync::memory_order_relaxed) == nullptr; }
 
  private:
+  friend struct inspect;
+
   alignas(64) sync::atomic<job*> newest_{nullptr};
 };
 

@@ -13,6 +13,7 @@
 #ifndef ROTA_QUEUE_RUN_QUEUE_H
 #define ROTA_QUEUE_RUN_QUEUE_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/job.h>
 #include <rota/base/spin_lock.h>
 #include <rota/base/sync.h>
@@ -78,6 +79,8 @@ class run_queue {
   void trim();
 
  private:
+  friend struct inspect;
+
   using slot = sync::atomic<job*>;
 
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
