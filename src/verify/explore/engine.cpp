@@ -44,7 +44,17 @@ bool dependent(const step& a, const step& b) noexcept {
   return (a.what == step::kind::now && b.ticks) || (b.what == step::kind::now && a.ticks);
 }
 
-engine::engine(const options& o) : options_(o) {}
+namespace {
+
+// Comes before the heap is made, of which there is one.
+const options& checked(const options& o) {
+  if (active) throw std::logic_error("explore: a program that is explored cannot explore");
+  return o;
+}
+
+}  // namespace
+
+engine::engine(const options& o) : options_(checked(o)) {}
 engine::~engine() { forget_program(); }
 
 // Functions of the program that a schedule which was given up left here: what they hold is on the
@@ -83,7 +93,6 @@ void engine::reset() {
 }
 
 engine::ending engine::run(const std::function<void()>& program, chooser& c, bool with_story) {
-  if (active) throw std::logic_error("explore: a program that is explored cannot explore");
   reset();
   chooser_ = &c;
   with_story_ = with_story;

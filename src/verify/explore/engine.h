@@ -276,9 +276,7 @@ class engine {
   class options_of;
   class signer;
   // Rules R1 and R2 rely on other schedules that will be run.
-  bool reduces() const noexcept {
-    return options_.reduce && options_.how == strategy::exhaustive;
-  }
+  bool reduces() const noexcept { return options_.reduce && options_.how == strategy::exhaustive; }
   static taken taken_with(std::memory_order order) noexcept;
   void use(location& l, const where_t& where);
   static std::size_t oldest_visible(const location& l, const vector_clock& seen) noexcept;

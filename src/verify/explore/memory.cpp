@@ -19,10 +19,10 @@
 //       newer stores that it passes over. In another schedule it does.
 //   R2  A load of a value that an older store offers as well: who reads the older one has seen less
 //       and can do all that it could do otherwise.
-// For a sequentially consistent access R1 also asks that the newer stores came after the last fence,
-// and the last such access of the location, since it cannot change places with those.
-// This loses nothing: of all schedules with one outcome take one that reads the oldest stores and,
-// of those, passes over newer ones in the fewest steps. It uses neither R1 nor R2: a step that could
+// For a sequentially consistent access R1 also asks that the newer stores came after the last
+// fence, and the last such access of the location, since it cannot change places with those. This
+// loses nothing: of all schedules with one outcome take one that reads the oldest stores and, of
+// those, passes over newer ones in the fewest steps. It uses neither R1 nor R2: a step that could
 // have been earlier, just before the first of the stores that it passes over, would leave fewer, as
 // those that it moved over and that now pass over it came after that store and passed over it
 // already. The other schedules have to be run for this, so only the exhaustive search does it.
@@ -120,7 +120,8 @@ void engine::make(const place& p, const void* object, std::uint64_t value) {
   location& l = add_location(p, object, value);
   const unsigned self = running_index();
   l.maker = static_cast<std::uint8_t>(self);
-  l.made_at = running_->now.before.known[self];
+  l.made_at = ++running_->now.before.known[self];
+  running_->now.seen.known[self] = l.made_at;
 }
 
 location& engine::at(const place& p, const void* object, std::uint64_t first,
@@ -230,8 +231,8 @@ class engine::options_of {
       if (how == taken::no || (how == taken::sc && i < oldest_sc_)) continue;
       if (i != newest_) {
         if (engine_.could_have_been_earlier(location_, i, how == taken::sc)) continue;
-        // Who waits for others does not see the same old value again, and nobody sees it for ever. A
-        // store sees none.
+        // Who waits for others does not see the same old value again, and nobody sees it for ever.
+        // A store sees none.
         if (looks && (m.first_seen.known[self] <= paused || m.again[self] == most_again)) continue;
       }
       found_[count_++] = static_cast<std::uint16_t>(i);

@@ -8,16 +8,16 @@
 #include <utility>
 
 #include "verify/explore/engine.h"
+#include "verify/explore/simplify.h"
 #include "verify/explore/strategies.h"
 
 namespace rota::explore {
 
 namespace {
 
+using detail::deviations;
 using detail::engine;
-
-// How many schedules are tried to make a failing one simpler.
-constexpr int simplifying_tries = 2'000;
+using detail::simplified;
 
 // Assertions of the code under test end the schedule instead of the process.
 void assertion_failed(const char* file, int line, const char* text) {
@@ -44,59 +44,6 @@ class hooked {
 
 double seconds_since(real_sync::time_point begin) {
   return std::chrono::duration<double>(real_sync::now() - begin).count();
-}
-
-std::size_t deviations(const std::vector<std::uint16_t>& choices) {
-  return choices.size() - static_cast<std::size_t>(std::count(choices.begin(), choices.end(), 0));
-}
-
-void trim(std::vector<std::uint16_t>& choices) {
-  while (!choices.empty() && choices.back() == 0) choices.pop_back();
-}
-
-// Fewer deviations from just going on; of equally many, those that come sooner.
-bool is_simpler(const std::vector<std::uint16_t>& a, const std::vector<std::uint16_t>& b) {
-  const std::size_t x = deviations(a);
-  const std::size_t y = deviations(b);
-  return x != y ? x < y : a.size() < b.size();
-}
-
-// Takes deviations out, many at once at first, and keeps what fails in the same way.
-std::vector<std::uint16_t> simplified(engine& e, const std::function<void()>& program,
-                                      std::vector<std::uint16_t> best, failure_kind kind) {
-  trim(best);
-  int tries = 0;
-  const auto fails = [&](std::vector<std::uint16_t> wanted) {
-    ++tries;
-    detail::script s(std::move(wanted));
-    if (e.run(program, s, false) != engine::ending::failed || e.what_failed().kind != kind)
-      return false;
-    std::vector<std::uint16_t> taken = e.choices();
-    trim(taken);
-    if (!is_simpler(taken, best)) return false;
-    best = std::move(taken);
-    return true;
-  };
-  for (std::size_t portion = best.size(); portion > 0 && tries < simplifying_tries;) {
-    bool better = false;
-    for (std::size_t end = best.size(); end > 0 && tries < simplifying_tries;) {
-      end = std::min(end, best.size());
-      const std::size_t begin = end > portion ? end - portion : 0;
-      const auto first = static_cast<std::ptrdiff_t>(begin);
-      const auto last = static_cast<std::ptrdiff_t>(end);
-      if (std::any_of(best.begin() + first, best.begin() + last, [](auto c) { return c != 0; })) {
-        std::vector<std::uint16_t> gone = best;
-        std::fill(gone.begin() + first, gone.begin() + last, std::uint16_t{0});
-        std::vector<std::uint16_t> cut = best;
-        cut.erase(cut.begin() + first, cut.begin() + last);
-        if (fails(std::move(gone)) || fails(std::move(cut))) better = true;
-      }
-      end = begin;
-    }
-    if (!better || portion > 1) portion /= 2;
-    if (portion == 0 && better) portion = 1;
-  }
-  return best;
 }
 
 // Runs a schedule once more, with its story.
