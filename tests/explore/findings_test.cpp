@@ -434,7 +434,7 @@ TEST(schedules, limits_are_kept_and_progress_is_told) {
   const auto program = [] {
     explore::atomic<int> n{0};
     const auto add = [&] {
-      for (int i = 0; i < 8; ++i) n.fetch_add(1);
+      for (int i = 0; i < 6; ++i) n.fetch_add(1);
     };
     explore::thread a(add);
     explore::thread b(add);
