@@ -38,7 +38,7 @@ class log_book {
   void add(std::string_view what) {
     const std::chrono::duration<double> since = active->time() - begin_;
     char time[32];
-    std::snprintf(time, sizeof time, "%12.6f s  ", since.count());
+    std::snprintf(time, sizeof time, "%9.3f s  ", since.count());
     lines_ += time;
     lines_ += what;
     lines_ += '\n';
