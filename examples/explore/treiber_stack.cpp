@@ -20,8 +20,7 @@ class stack {
     std::uint32_t head = head_.load(std::memory_order_relaxed);
     do {
       next_[node].store(head & index, std::memory_order_relaxed);
-    } while (!head_.compare_exchange_weak(head, changed(head, node), std::memory_order_release,
-                                          std::memory_order_relaxed));
+    } while (!head_.compare_exchange_weak(head, changed(head, node), std::memory_order_release));
   }
 
   std::uint32_t pop() {
@@ -54,10 +53,11 @@ void try_out(const char* name, bool with_tag) {
     free_nodes.push(1);
     std::array<explore::cell<int>, 4> held;
 
-    explore::thread other([&] {
+    const auto take_one = [&] {
       const auto mine = free_nodes.pop();
       if (mine != stack::none) held[mine].set(1);
-    });
+    };
+    explore::thread other(take_one);
     const auto first = free_nodes.pop();
     const auto second = free_nodes.pop();
     if (second != stack::none) held[second].set(1);

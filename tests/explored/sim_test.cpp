@@ -153,6 +153,7 @@ TEST(sim, the_report_names_seed_place_and_log) {
   EXPECT_NE(text.find("never so"), std::string::npos) << text;
   EXPECT_NE(text.find("   90.0"), std::string::npos) << text;
   EXPECT_NE(text.find("about to fail"), std::string::npos) << text;
+  EXPECT_EQ(r.log.find("about to fail"), r.log.rfind("about to fail")) << "a log is of one run";
 }
 
 TEST(sim, a_deadlock_of_tasks_is_an_exception_that_names_them) {
