@@ -24,7 +24,8 @@
 // Found are: failed checks and assertions, exceptions that leave the program (rota::deadlock among
 // them), hangs, leaks, use of atomics and mutexes that are gone.
 //
-// Threads: one simulation in a process at a time.
+// Threads: one simulation in a process at a time. A program may start 14 threads in all, its own
+// and the workers of its runtimes included.
 #ifndef ROTA_VERIFY_EXPLORE_SIM_H
 #define ROTA_VERIFY_EXPLORE_SIM_H
 
