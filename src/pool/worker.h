@@ -74,6 +74,9 @@ class alignas(64) worker {
   // In strict order: the job gives its place up, since it goes on at once.
   void forget(job* j);
 
+  // In strict order: who has a place; otherwise null. For tests.
+  const strict_queue* places() const noexcept { return strict_queue_.get(); }
+
   // True once the running step has had its share of immediately ready awaits.
   bool share_is_spent() noexcept { return --ready_awaits_ <= 0; }
 

@@ -41,6 +41,11 @@ class rotating_queue {
     return nullptr;
   }
   bool has_place(job* j) { return find(j) != places_.end(); }
+  std::vector<job*> order() const {
+    std::vector<job*> all;
+    for (const place& p : places_) all.push_back(p.who);
+    return all;
+  }
   std::size_t enabled() const {
     return static_cast<std::size_t>(
         std::count_if(places_.begin(), places_.end(), [](const place& p) { return p.enabled; }));
@@ -57,6 +62,12 @@ class rotating_queue {
 
   std::deque<place> places_;
 };
+
+std::vector<job*> order_of(const strict_queue& queue) {
+  std::vector<job*> all;
+  queue.for_each_place([&](job* j) { all.push_back(j); });
+  return all;
+}
 
 TEST(strict_queue, an_empty_queue_gives_nothing) {
   strict_queue queue;
@@ -165,6 +176,9 @@ TEST(strict_queue, random_operations_give_the_order_of_a_queue_that_rotates) {
       }
       ASSERT_EQ(queue.has_place(j), reference.has_place(j)) << "seed " << seed << ", step " << step;
       ASSERT_EQ(queue.size(), reference.enabled()) << "seed " << seed << ", step " << step;
+      if (s % 10 != 0) {
+        ASSERT_EQ(order_of(queue), reference.order()) << "seed " << seed << ", step " << step;
+      }
     }
   }
 }

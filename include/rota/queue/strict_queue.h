@@ -41,6 +41,15 @@ class strict_queue {
   std::size_t size() const noexcept { return enabled_.size(); }
   bool has_place(job* j) const { return labels_.contains(j); }
 
+  // Calls f(job*) for every job that has a place, in the order in which the cursor comes by. For
+  // tests, which compare it with the paper's queue.
+  template <class F>
+  void for_each_place(F f) const {
+    const auto first = places_.upper_bound(cursor_);
+    for (auto p = first; p != places_.end(); ++p) f(p->second);
+    for (auto p = places_.begin(); p != first; ++p) f(p->second);
+  }
+
  private:
   using label = std::uint64_t;
 

@@ -14,10 +14,15 @@ namespace detail {
 
 namespace {
 
-// While the explorer itself works, what it uses is ordinary.
+// While the explorer itself works, what it uses is ordinary. Where the program's part of the stack
+// ends is noted, with all registers that may hold something of the program saved above.
 class inside {
  public:
-  inside() noexcept { exploring = false; }
+  [[gnu::always_inline]] inside() noexcept {
+    exploring = false;
+    __builtin_unwind_init();
+    active->note_frame(__builtin_frame_address(0));
+  }
   inside(const inside&) = delete;
   inside& operator=(const inside&) = delete;
   ~inside() { exploring = true; }
@@ -62,8 +67,8 @@ bool compare_exchange(place& p, const void* object, std::uint64_t first, std::ui
   return active->compare_exchange(p, object, first, expected, desired, weak, success, failure,
                                   where);
 }
-std::uint64_t peek(const place& p, std::uint64_t first) noexcept {
-  return active ? active->peek(p, first) : first;
+std::uint64_t peek(const place& p, const void* object, std::uint64_t first) noexcept {
+  return active ? active->peek(p, object, first) : first;
 }
 void touch(const place& p, const void* object, plain_access how, const where_t& where) {
   const inside here;
@@ -183,7 +188,7 @@ unsigned choose(unsigned n) {
 void name(const atomic_base& x, std::string what) {
   if (!exploring) return;
   const inside here;
-  active->name(x.at(), kept(what));
+  active->name(x.at(), &x, kept(what));
 }
 void name_thread(std::string what) {
   if (!exploring) return;

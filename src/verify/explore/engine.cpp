@@ -8,7 +8,6 @@ namespace rota::explore::detail {
 
 bool exploring = false;
 engine* active = nullptr;
-std::uint32_t epoch = 0;
 
 namespace {
 
@@ -75,8 +74,10 @@ void engine::reset() {
   sc_fenced_ = heavy_fenced_ = light_fenced_ = {};
   sc_time_ = 1;
   last_heavy_ = 0;
+  sc_fence_step_ = 0;
   // Some time after the clock's own beginning, so that subtracting from it is safe.
   time_ = time_point{} + std::chrono::hours(1);
+  clock_was_read_ = false;
   spurious_ = early_ = 0;
   story_.clear();
 }
@@ -87,7 +88,6 @@ engine::ending engine::run(const std::function<void()>& program, chooser& c, boo
   chooser_ = &c;
   with_story_ = with_story;
   active = this;
-  ++epoch;
   thread_state& main = new_thread([&program] { program(); });
   main.name = "main";
   starting_ = 0;
@@ -307,7 +307,12 @@ turn engine::candidates() {
   round([](const thread_state& t) { return !t.waits && t.pending.what != step::kind::time; });
   c.goes_on = c.count > 0 && c.candidates[0] == self;
   if (c.count == 0) {
-    round([](const thread_state& t) { return t.waits && t.pending.what != step::kind::time; });
+    const auto waits = [](const thread_state& t) {
+      return t.waits && t.pending.what != step::kind::time;
+    };
+    // Those who have looked often enough leave the turn to those who have not.
+    round([&](const thread_state& t) { return waits(t) && t.idle_pauses < idle_looks; });
+    if (c.count == 0) round(waits);
     for (unsigned k = 0; k < c.count; ++k)
       if (threads_[c.candidates[k]].idle_pauses > 1) c.idle_spinners |= bit(c.candidates[k]);
   }
@@ -442,14 +447,14 @@ unsigned engine::choose(unsigned count) {
 // --- locks --------------------------------------------------------------------------------------
 
 lock_state& engine::lock_at(const place& p, const void* object, const where_t& where) {
-  if (p.epoch != epoch) {
+  // The first time it is used in this schedule.
+  if (p.index >= used_locks_ || locks_[p.index].object != object) {
     if (used_locks_ == locks_.size()) locks_.emplace_back();
-    p.epoch = epoch;
     p.index = used_locks_++;
     locks_[p.index] = {};
     locks_[p.index].object = object;
   }
-  if (p.index >= used_locks_ || locks_[p.index].object != object || locks_[p.index].is_gone)
+  if (locks_[p.index].is_gone)
     fail(failure_kind::use_after_free, "a mutex is used that is gone", where);
   return locks_[p.index];
 }
@@ -506,8 +511,8 @@ void engine::unlock(const place& p, const void* object, const where_t& where) {
 }
 
 void engine::destroy_lock(const place& p, const void* object) {
-  if (p.epoch != epoch) return;
-  lock_state& l = lock_at(p, object, {});
+  if (p.index >= used_locks_ || locks_[p.index].object != object) return;
+  lock_state& l = locks_[p.index];
   if (l.holder >= 0) fail(failure_kind::misuse, "a mutex is destroyed that is held", {});
   l.is_gone = true;
 }
@@ -555,8 +560,7 @@ void engine::wake_thread(thread_state& t) {
 
 void engine::futex_wake(const place& p, const void* object, int count, const where_t& where) {
   // Only the address counts: the word may be gone, as for the kernel.
-  if (p.epoch != epoch || p.index >= used_locations_ || locations_[p.index].object != object)
-    return;
+  if (!is_known(p, object)) return;
   const std::uint32_t index = p.index;
   step s;
   s.what = step::kind::wake;
@@ -609,6 +613,7 @@ time_point engine::now(const where_t& where) {
   step s;
   s.what = step::kind::now;
   announce(s, where);
+  clock_was_read_ = true;
   tell(s);
   return time_;
 }

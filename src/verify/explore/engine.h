@@ -17,6 +17,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,7 @@ struct location {
   const void* object = nullptr;
   std::vector<message> messages;  // in modification order
   std::uint32_t last_sc = 0;      // the newest that a sequentially consistent access touched
+  std::uint32_t sc_step = 0;      // the last step of such an access
   vector_clock touched;           // per thread its last access
   std::uint8_t maker = most_threads;
   tick made_at = 0;
@@ -125,6 +127,7 @@ struct thread_state {
   enum mode : std::uint8_t { ready, asleep, finished };
 
   std::unique_ptr<detail::fiber> fiber;
+  const void* frame = nullptr;  // of the last call that it made of us
   std::function<void()> body;
   mode is = ready;
   step pending;
@@ -162,6 +165,17 @@ class engine {
   // Runs one schedule.
   ending run(const std::function<void()>& program, chooser& c, bool with_story);
 
+  // All that the rest of the schedule depends on, as a number: the same in schedules that go on in
+  // the same ways. Nothing if that is not known. signature.cpp.
+  struct signature {
+    std::uint64_t a = 0;
+    std::uint64_t b = 0;
+    friend bool operator==(const signature&, const signature&) = default;
+  };
+  std::optional<signature> sign() const;
+
+  void note_frame(const void* frame) noexcept { running_->frame = frame; }
+
   const std::vector<std::uint16_t>& choices() const noexcept { return choices_; }
   std::uint64_t steps() const noexcept { return step_; }
   unsigned thread_count() const noexcept { return count_; }
@@ -182,7 +196,7 @@ class engine {
   bool compare_exchange(const place& p, const void* object, std::uint64_t first,
                         std::uint64_t& expected, std::uint64_t desired, bool weak,
                         std::memory_order success, std::memory_order failure, const where_t& where);
-  std::uint64_t peek(const place& p, std::uint64_t first) const noexcept;
+  std::uint64_t peek(const place& p, const void* object, std::uint64_t first) const noexcept;
   void touch(const place& p, const void* object, plain_access how, const where_t& where);
   void fence(std::memory_order order, const where_t& where);
   void light_fence(const where_t& where);
@@ -211,7 +225,7 @@ class engine {
   }
   void free(void* p);
 
-  void name(const place& p, std::string what);
+  void name(const place& p, const void* object, std::string what);
   void name_thread(std::string what) { running_->name = std::move(what); }
   void note(std::string what, const where_t& where);
   void observe(std::function<void()> f) { observer_ = std::move(f); }
@@ -252,13 +266,24 @@ class engine {
   void changed_something() noexcept;
 
   // Memory.
+  bool is_known(const place& p, const void* object) const noexcept {
+    return p.index < used_locations_ && locations_[p.index].object == object;
+  }
   location& at(const place& p, const void* object, std::uint64_t first, const where_t& where);
   location& add_location(const place& p, const void* object, std::uint64_t first);
   lock_state& lock_at(const place& p, const void* object, const where_t& where);
+  enum class taken : std::uint8_t;
   class options_of;
+  class signer;
+  // Rules R1 and R2 rely on other schedules that will be run.
+  bool reduces() const noexcept {
+    return options_.reduce && options_.how == strategy::exhaustive;
+  }
+  static taken taken_with(std::memory_order order) noexcept;
   void use(location& l, const where_t& where);
-  std::size_t oldest_visible(const location& l, bool sc) const noexcept;
-  bool could_have_been_earlier(const location& l, std::size_t i) const noexcept;
+  static std::size_t oldest_visible(const location& l, const vector_clock& seen) noexcept;
+  std::size_t oldest_choice(const location& l, bool sc) const noexcept;
+  bool could_have_been_earlier(const location& l, std::size_t i, bool sc) const noexcept;
   void read_message(location& l, std::size_t i, std::memory_order order);
   void write_message(location& l, std::size_t base, std::uint64_t value, std::memory_order order,
                      bool read);
@@ -298,8 +323,10 @@ class engine {
   vector_clock light_fenced_;
   tick sc_time_ = 1;
   std::uint32_t last_heavy_ = 0;
+  std::uint32_t sc_fence_step_ = 0;
 
   time_point time_{};
+  bool clock_was_read_ = false;
   unsigned spurious_ = 0;
   unsigned early_ = 0;
 
@@ -307,9 +334,8 @@ class engine {
   detail::story story_;
 };
 
-// The schedule that runs, or null; and its number among all of the process.
+// The engine whose schedule runs, or null.
 extern engine* active;
-extern std::uint32_t epoch;
 
 }  // namespace rota::explore::detail
 

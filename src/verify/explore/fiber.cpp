@@ -50,6 +50,10 @@ namespace {
 constexpr std::size_t stack_size = std::size_t{256} * 1024;
 constexpr std::size_t page = 4096;
 
+// Far from where programs and libraries are put.
+constexpr std::uintptr_t region = 0x2100'0000'0000;
+constexpr std::uintptr_t region_end = 0x2200'0000'0000;
+
 // What __cxa_get_globals() points to, by the Itanium ABI.
 struct exceptions {
   void* caught;
@@ -70,9 +74,7 @@ void begin_fiber() {
 }
 
 fiber::fiber(unsigned index, void (*entry)()) : entry_(entry) {
-  // Far from where programs and libraries are put.
-  constexpr std::uintptr_t first = 0x2100'0000'0000;
-  void* wanted = reinterpret_cast<void*>(first + index * (stack_size + page));
+  void* wanted = reinterpret_cast<void*>(region + index * (stack_size + page));
   stack_ = mmap(wanted, stack_size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (stack_ == MAP_FAILED) throw std::bad_alloc();
@@ -86,6 +88,13 @@ fiber::~fiber() {
   ASAN_UNPOISON_MEMORY_REGION(stack_, stack_size);
 #endif
   munmap(stack_, stack_size);
+}
+
+const void* fiber::top() const noexcept { return static_cast<const char*>(stack_) + stack_size; }
+
+bool is_stack_memory(const void* p) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  return address >= region && address < region_end;
 }
 
 void fiber::reset() {

@@ -21,6 +21,9 @@ class fiber {
   // Starts anew at `entry`; what was on the stack is forgotten.
   void reset();
 
+  // One beyond the highest address of its stack.
+  const void* top() const noexcept;
+
   // Leaves `from`, which runs, and goes on with `to`.
   static void change(fiber& from, fiber& to);
 
@@ -35,6 +38,9 @@ class fiber {
   unsigned uncaught_ = 0;
   void* shadow_ = nullptr;  // AddressSanitizer's
 };
+
+// Whether an address is on the stack of some fiber.
+bool is_stack_memory(const void* p) noexcept;
 
 }  // namespace rota::explore::detail
 

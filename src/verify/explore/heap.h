@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace rota::explore::detail {
@@ -31,6 +32,9 @@ class heap {
     std::size_t first_size = 0;
   };
   leak leaked() const noexcept;
+
+  // All bytes that were handed out.
+  std::span<const std::byte> bytes() const noexcept { return {begin_, used_}; }
 
   void reset() noexcept;
 

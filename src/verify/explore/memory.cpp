@@ -10,17 +10,22 @@
 // stands directly behind what it read.
 //
 // Sequentially consistent operations take part in one order, that of the schedule. A fence shows to
-// later fences, and to later such accesses, what its thread has seen; such a store is shown to
-// later fences and such loads of its location. Light and heavy fences do the same between each
-// other, unless both are light.
+// later fences, and to later such accesses, what its thread has seen; what such an access reads or
+// writes is shown to later fences and to later such accesses of its location. Light and heavy
+// fences do the same between each other, unless both are light.
 //
 // Two kinds of choices are not offered, since another schedule has the same outcome.
 //   R1  A step that could have been earlier: the thread could have come here before all of the
 //       newer stores that it passes over. In another schedule it does.
 //   R2  A load of a value that an older store offers as well: who reads the older one has seen less
 //       and can do all that it could do otherwise.
+// For a sequentially consistent access R1 also asks that the newer stores came after the last fence,
+// and the last such access of the location, since it cannot change places with those.
 // This loses nothing: of all schedules with one outcome take one that reads the oldest stores and,
-// of those, passes over newer ones in the fewest steps. It uses neither R1 nor R2.
+// of those, passes over newer ones in the fewest steps. It uses neither R1 nor R2: a step that could
+// have been earlier, just before the first of the stores that it passes over, would leave fewer, as
+// those that it moved over and that now pass over it came after that store and passed over it
+// already. The other schedules have to be run for this, so only the exhaustive search does it.
 
 #include <algorithm>
 #include <cstdio>
@@ -94,7 +99,6 @@ constexpr std::size_t longest_history = 64;
 
 location& engine::add_location(const place& p, const void* object, std::uint64_t first) {
   if (used_locations_ == locations_.size()) locations_.emplace_back();
-  p.epoch = epoch;
   p.index = used_locations_++;
   location& l = locations_[p.index];
   l.object = object;
@@ -103,6 +107,7 @@ location& engine::add_location(const place& p, const void* object, std::uint64_t
   m.value = first;
   m.first_seen.known.fill(never);
   l.last_sc = 0;
+  l.sc_step = 0;
   l.touched = {};
   l.maker = most_threads;
   l.made_at = 0;
@@ -121,14 +126,12 @@ void engine::make(const place& p, const void* object, std::uint64_t value) {
 location& engine::at(const place& p, const void* object, std::uint64_t first,
                      const where_t& where) {
   // A static one is met for the first time in this schedule.
-  if (p.epoch != epoch) {
-    if (is_explored_memory(object))
+  if (!is_known(p, object)) {
+    if (is_explored_memory(object) || is_stack_memory(object))
       fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made",
            where);
     return add_location(p, object, first);
   }
-  if (p.index >= used_locations_ || locations_[p.index].object != object)
-    fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made", where);
   location& l = locations_[p.index];
   if (l.is_gone)
     fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
@@ -141,9 +144,9 @@ location& engine::at(const place& p, const void* object, std::uint64_t first,
 }
 
 void engine::destroy(const place& p, const void* object) {
-  if (p.epoch != epoch || p.index >= used_locations_) return;
+  if (!is_known(p, object)) return;
   location& l = locations_[p.index];
-  if (l.object != object || l.is_gone) return;
+  if (l.is_gone) return;
   for (unsigned i = 0; i < count_; ++i)
     if (l.touched.known[i] > running_->now.before.known[i])
       fail(failure_kind::use_after_free,
@@ -153,13 +156,12 @@ void engine::destroy(const place& p, const void* object) {
   l.is_gone = true;
 }
 
-std::uint64_t engine::peek(const place& p, std::uint64_t first) const noexcept {
-  return p.epoch == epoch && p.index < used_locations_ ? locations_[p.index].messages.back().value
-                                                       : first;
+std::uint64_t engine::peek(const place& p, const void* object, std::uint64_t first) const noexcept {
+  return is_known(p, object) ? locations_[p.index].messages.back().value : first;
 }
 
-void engine::name(const place& p, std::string what) {
-  if (p.epoch == epoch && p.index < used_locations_) locations_[p.index].name = std::move(what);
+void engine::name(const place& p, const void* object, std::string what) {
+  if (is_known(p, object)) locations_[p.index].name = std::move(what);
 }
 
 std::string engine::describe(const location& l, const where_t& where) const {
@@ -177,41 +179,60 @@ void engine::use(location& l, const where_t& where) {
 
 // --- what can be read and written where -------------------------------------------------------
 
-std::size_t engine::oldest_visible(const location& l, bool sc) const noexcept {
-  vector_clock seen = running_->now.seen;
-  if (sc) seen.join(sc_fenced_);
+std::size_t engine::oldest_visible(const location& l, const vector_clock& seen) noexcept {
   std::size_t i = l.messages.size() - 1;
   while (i > 0 && !has_seen(seen, l.messages[i].first_seen)) --i;
-  return sc ? std::max<std::size_t>(i, l.last_sc) : i;
+  return i;
 }
 
-bool engine::could_have_been_earlier(const location& l, std::size_t i) const noexcept {
-  const std::uint32_t since = std::max(running_->not_before, l.messages[i].stored_at);
+std::size_t engine::oldest_choice(const location& l, bool sc) const noexcept {
+  if (!sc) return oldest_visible(l, running_->now.seen);
+  vector_clock seen = running_->now.seen;
+  seen.join(sc_fenced_);
+  return std::max<std::size_t>(oldest_visible(l, seen), l.last_sc);
+}
+
+bool engine::could_have_been_earlier(const location& l, std::size_t i, bool sc) const noexcept {
+  if (!reduces() || options_.merge_states) return false;
+  std::uint32_t since = std::max(running_->not_before, l.messages[i].stored_at);
+  // Its place among the sequentially consistent operations is part of the outcome.
+  if (sc) since = std::max({since, l.sc_step, sc_fence_step_});
   for (std::size_t j = i + 1; j < l.messages.size(); ++j)
     if (l.messages[j].stored_at <= since) return false;
   return true;
 }
 
+// How an access would take a message, if at all: as one that is sequentially consistent, or not.
+enum class engine::taken : std::uint8_t { no, weakly, sc };
+
+engine::taken engine::taken_with(std::memory_order order) noexcept {
+  return is_sc(order) ? taken::sc : taken::weakly;
+}
+
 // The choices of an access, from the newest store to the oldest.
 class engine::options_of {
  public:
-  options_of(const engine& e, const location& l, bool sc) : engine_(e), location_(l) {
-    newest_ = l.messages.size() - 1;
-    oldest_ = e.options_.memory == memory::sc ? newest_ : e.oldest_visible(l, sc);
+  options_of(const engine& e, const location& l) : engine_(e), location_(l) {
+    newest_ = oldest_ = oldest_sc_ = l.messages.size() - 1;
+    if (e.options_.memory == memory::sc) return;
+    oldest_ = e.oldest_choice(l, false);
+    oldest_sc_ = e.oldest_choice(l, true);
   }
 
   template <class Wanted>
-  void collect(Wanted wanted) {
+  void collect(Wanted wanted, bool looks = true) {
     const thread_state& t = *engine_.running_;
     const tick paused = t.paused_at;
     const unsigned self = engine_.running_index();
     for (std::size_t i = newest_ + 1; i-- > oldest_;) {
       const message& m = location_.messages[i];
-      if (!wanted(i, m)) continue;
+      const taken how = wanted(m);
+      if (how == taken::no || (how == taken::sc && i < oldest_sc_)) continue;
       if (i != newest_) {
-        if (engine_.could_have_been_earlier(location_, i)) continue;
-        // Who waits for others does not see the same old value again, and nobody sees it for ever.
-        if (m.first_seen.known[self] <= paused || m.again[self] == most_again) continue;
+        if (engine_.could_have_been_earlier(location_, i, how == taken::sc)) continue;
+        // Who waits for others does not see the same old value again, and nobody sees it for ever. A
+        // store sees none.
+        if (looks && (m.first_seen.known[self] <= paused || m.again[self] == most_again)) continue;
       }
       found_[count_++] = static_cast<std::uint16_t>(i);
       if (count_ == found_.size()) break;
@@ -239,6 +260,7 @@ class engine::options_of {
   const location& location_;
   std::size_t newest_ = 0;
   std::size_t oldest_ = 0;
+  std::size_t oldest_sc_ = 0;
   std::array<std::uint16_t, longest_history> found_;
   unsigned count_ = 0;
 };
@@ -247,13 +269,18 @@ void engine::read_message(location& l, std::size_t i, std::memory_order order) {
   message& m = l.messages[i];
   const unsigned self = running_index();
   tick& first = m.first_seen.known[self];
-  if (first != never && m.again[self] < most_again && i + 1 < l.messages.size()) ++m.again[self];
+  if (first != never && m.again[self] < most_again && i + 1 < l.messages.size() &&
+      !options_.merge_states)
+    ++m.again[self];
   first = std::min(first, running_->now.seen.known[self]);
   if (acquires(order))
     running_->now.join(m.released);
   else
     running_->acquired.join(m.released);
-  if (is_sc(order)) l.last_sc = std::max(l.last_sc, static_cast<std::uint32_t>(i));
+  if (!is_sc(order)) return;
+  l.last_sc = std::max(l.last_sc, static_cast<std::uint32_t>(i));
+  l.sc_step = step_;
+  m.first_seen.known[sc_index] = std::min(m.first_seen.known[sc_index], sc_time_);
 }
 
 void engine::write_message(location& l, std::size_t base, std::uint64_t value,
@@ -277,7 +304,10 @@ void engine::write_message(location& l, std::size_t base, std::uint64_t value,
   const auto index = static_cast<std::uint32_t>(base + 1);
   l.messages.insert(l.messages.begin() + index, std::move(fresh));
   if (l.last_sc >= index) ++l.last_sc;
-  if (is_sc(order)) l.last_sc = std::max(l.last_sc, index);
+  if (is_sc(order)) {
+    l.last_sc = std::max(l.last_sc, index);
+    l.sc_step = step_;
+  }
   forget_old(l);
 }
 
@@ -296,9 +326,9 @@ std::uint64_t engine::load(const place& p, const void* object, std::uint64_t fir
   const step s = access(step::kind::load, false, order, p.index);
   announce(s, where);
   use(l, where);
-  options_of choices(*this, l, is_sc(order));
-  choices.collect([](std::size_t, const message&) { return true; });
-  choices.keep_oldest_of_equals();
+  options_of choices(*this, l);
+  choices.collect([&](const message&) { return taken_with(order); });
+  if (reduces()) choices.keep_oldest_of_equals();
   const std::size_t i = choices[value(choices.count())];
   read_message(l, i, order);
   const std::uint64_t value = l.messages[i].value;
@@ -317,8 +347,9 @@ void engine::store(const place& p, const void* object, std::uint64_t first, std:
   const step s = access(step::kind::store, true, order, p.index);
   announce(s, where);
   use(l, where);
-  options_of choices(*this, l, is_sc(order));
-  choices.collect([](std::size_t, const message& m) { return !m.followed; });
+  options_of choices(*this, l);
+  choices.collect([&](const message& m) { return m.followed ? taken::no : taken_with(order); },
+                  false);
   const std::size_t base = choices[this->value(choices.count())];
   if (with_story_)
     tell_story("stores " + describe(l, where) + " = " + text_of(value), order, where,
@@ -334,8 +365,8 @@ std::uint64_t engine::update(const place& p, const void* object, std::uint64_t f
   const step s = access(step::kind::update, true, order, p.index);
   announce(s, where);
   use(l, where);
-  options_of choices(*this, l, is_sc(order));
-  choices.collect([](std::size_t, const message& m) { return !m.followed; });
+  options_of choices(*this, l);
+  choices.collect([&](const message& m) { return m.followed ? taken::no : taken_with(order); });
   const std::size_t base = choices[value(choices.count())];
   const std::uint64_t old = l.messages[base].value;
   const std::uint64_t fresh = changed(old, how, operand) & mask;
@@ -356,12 +387,15 @@ bool engine::compare_exchange(const place& p, const void* object, std::uint64_t 
   step s = access(step::kind::update, true, is_sc(failure) ? failure : success, p.index);
   announce(s, where);
   use(l, where);
-  options_of choices(*this, l, is_sc(success));
-  choices.collect(
-      [&](std::size_t, const message& m) { return m.value != expected || !m.followed; });
-  const unsigned count = choices.count();
-  // A weak one may fail on any value that it would take.
+  // A weak one may fail on any value that it would take, and then has the order of a failure.
   const bool may_fail = weak && spurious_ < options_.spurious;
+  options_of choices(*this, l);
+  choices.collect([&](const message& m) {
+    if (m.value != expected) return taken_with(failure);
+    if (m.followed) return taken::no;
+    return taken_with(may_fail && is_sc(failure) ? failure : success);
+  });
+  const unsigned count = choices.count();
   unsigned chosen = value(may_fail ? 2 * count : count);
   const bool fails = chosen >= count;
   if (fails) {
@@ -410,6 +444,7 @@ void engine::fence_sc() {
   t.now.join(t.acquired);
   t.now.seen.join(sc_fenced_);
   t.now.seen.known[sc_index] = sc_time_++;
+  sc_fence_step_ = step_;
   sc_fenced_.join(t.now.seen);
   t.released = t.now;
 }
@@ -441,18 +476,16 @@ void engine::heavy_fence(const where_t& where) {
 
 void engine::touch(const place& p, const void* object, plain_access how, const where_t& where) {
   const unsigned self = running_index();
-  if (p.epoch != epoch || how == plain_access::made) {
+  const bool is_new = p.index >= used_cells_ || cells_[p.index].object != object;
+  const bool is_static = !is_explored_memory(object) && !is_stack_memory(object);
+  if (how == plain_access::made || (is_new && is_static)) {
     if (used_cells_ == cells_.size()) cells_.emplace_back();
-    p.epoch = epoch;
     p.index = used_cells_++;
     cells_[p.index] = {};
     cells_[p.index].object = object;
-    // Static ones were made before everything.
-    if (how != plain_access::made && !is_explored_memory(object))
-      return touch(p, object, how, where);
-  }
-  if (p.index >= used_cells_ || cells_[p.index].object != object || cells_[p.index].is_gone)
+  } else if (is_new || cells_[p.index].is_gone) {
     fail(failure_kind::use_after_free, "a cell is used that is gone, or was never made", where);
+  }
   plain& c = cells_[p.index];
   const bool writes = how != plain_access::read;
   const vector_clock& before = running_->now.before;

@@ -122,7 +122,7 @@ result run(std::function<void()> program, const options& o) {
   const hooked assertions;
   const auto begin = real_sync::now();
   engine e(o);
-  const auto all = detail::make_schedules(o);
+  const auto all = detail::make_schedules(o, e);
   result r;
   r.how = o.how;
   r.fingerprint = 0xCBF29CE484222325u;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
+#include <unordered_map>
 
 namespace rota::explore::detail {
 
@@ -18,9 +19,13 @@ namespace {
 
 class exhaustive : public schedules {
  public:
+  // With `of`: schedules that meet in a state go on once.
+  exhaustive(bool reduce, const engine* of) : reduce_(reduce), engine_(of) {}
+
   unsigned thread(const turn& t, thread_set& sleeping) override {
     if (t.count == 1) return sleeping & bit(t.candidates[0]) ? give_up : 0;
     if (depth_ == points_.size()) {
+      if (engine_ && was_here(sleeping)) return give_up;
       point p;
       p.candidates = t.candidates;
       p.count = static_cast<std::uint16_t>(t.count);
@@ -50,7 +55,7 @@ class exhaustive : public schedules {
     for (; !points_.empty(); points_.pop_back()) {
       point& p = points_.back();
       if (p.is_turn) {
-        p.sleeping |= bit(p.candidates[p.chosen]);
+        if (reduce_) p.sleeping |= bit(p.candidates[p.chosen]);
         if (advance(p, p.chosen + 1u)) return true;
       } else if (++p.chosen < p.count) {
         return true;
@@ -70,6 +75,22 @@ class exhaustive : public schedules {
     thread_set spinners = 0;
   };
 
+  // Whether a schedule was in this state before, with at most those asleep that sleep now: then it
+  // went on in all the ways that this one could.
+  bool was_here(thread_set sleeping) {
+    const auto now = engine_->sign();
+    if (!now) return false;
+    const auto [at, is_new] = states_.try_emplace(*now, sleeping);
+    if (is_new) return false;
+    if ((at->second & ~sleeping) == 0) return true;
+    at->second &= sleeping;
+    return false;
+  }
+
+  struct spread {
+    std::size_t operator()(const engine::signature& s) const noexcept { return s.a; }
+  };
+
   // The next candidate that is awake. Spinners alone get nowhere while somebody who is not awake
   // could go on: that was tried.
   static bool advance(point& p, unsigned from) {
@@ -86,6 +107,9 @@ class exhaustive : public schedules {
     return false;
   }
 
+  const bool reduce_;
+  const engine* const engine_;
+  std::unordered_map<engine::signature, thread_set, spread> states_;
   std::vector<point> points_;
   std::size_t depth_ = 0;
   bool is_first_ = true;
@@ -208,11 +232,11 @@ class priorities final : public randomly {
 
 }  // namespace
 
-std::unique_ptr<schedules> make_schedules(const options& o) {
+std::unique_ptr<schedules> make_schedules(const options& o, const engine& e) {
   const std::uint64_t many = o.max_schedules ? o.max_schedules : 10'000;
   switch (o.how) {
     case strategy::exhaustive:
-      return std::make_unique<exhaustive>();
+      return std::make_unique<exhaustive>(o.reduce, o.merge_states ? &e : nullptr);
     case strategy::bounded:
       return std::make_unique<bounded>(o.preemptions);
     case strategy::pct:

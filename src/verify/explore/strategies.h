@@ -22,7 +22,7 @@ class schedules : public chooser {
   virtual bool is_exhaustive() const noexcept { return false; }
 };
 
-std::unique_ptr<schedules> make_schedules(const options& o);
+std::unique_ptr<schedules> make_schedules(const options& o, const engine& e);
 
 // One schedule: the choices of a list, then always the first.
 class script final : public chooser {

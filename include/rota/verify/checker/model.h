@@ -234,18 +234,7 @@ class typed_system final : public system {
       return a.name + "(" + std::to_string(l.parameter) + ")";
   }
 
- private:
-  static constexpr std::size_t count_words() {
-    if constexpr (detail::packs<Model>) {
-      return std::tuple_size_v<decltype(std::declval<Model>().pack(std::declval<state>()))>;
-    } else {
-      static_assert(std::has_unique_object_representations_v<state>,
-                    "a state with padding needs pack() and unpack()");
-      return (sizeof(state) + sizeof(word) - 1) / sizeof(word);
-    }
-  }
-  static constexpr std::size_t word_count = count_words();
-
+  // A state as the checker keeps it, in words() words, and back.
   void store(const state& s, word* to) const {
     if constexpr (detail::packs<Model>) {
       const auto words = model_.pack(s);
@@ -266,6 +255,18 @@ class typed_system final : public system {
       return s;
     }
   }
+
+ private:
+  static constexpr std::size_t count_words() {
+    if constexpr (detail::packs<Model>) {
+      return std::tuple_size_v<decltype(std::declval<Model>().pack(std::declval<state>()))>;
+    } else {
+      static_assert(std::has_unique_object_representations_v<state>,
+                    "a state with padding needs pack() and unpack()");
+      return (sizeof(state) + sizeof(word) - 1) / sizeof(word);
+    }
+  }
+  static constexpr std::size_t word_count = count_words();
 
   Model model_;
   std::vector<action> actions_;

@@ -18,7 +18,9 @@
 //
 // Memory is that of C++20: a load may return any value that happens-before and coherence allow.
 // Left out: load buffering (a load never sees a store that comes later in the schedule), consume,
-// and orders of sequentially consistent accesses that contradict happens-before.
+// and orders of sequentially consistent operations that contradict happens-before, or what was read
+// from whom: their order is that of the schedule. Who calls pause() waits for others, and is not
+// shown an old value again that it has seen.
 //
 // What is found: failed checks and assertions, data races on cells, deadlocks, lost wake-ups,
 // livelocks, leaks, use of what is gone, exceptions that leave a thread.
@@ -72,6 +74,14 @@ struct options {
   // how often a deadline may come while others could still run.
   unsigned spurious = 0;
   unsigned early_deadlines = 1;
+
+  // Of exhaustive: a schedule that comes to a state in which another one was is not run on. Needs a
+  // program that keeps all it knows inside of itself, on its stacks and what it allocates: a local
+  // variable of a caller that it writes to would not be seen.
+  bool merge_states = false;
+  // Leave out schedules that another one stands for: those that differ in the order of independent
+  // steps, and choices that could have been made earlier. For comparing with and without.
+  bool reduce = true;
 
   bool leaks = true;        // memory that is left at the end is a failure
   unsigned processors = 2;  // what thread::hardware_concurrency() says

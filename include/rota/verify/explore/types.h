@@ -31,10 +31,9 @@ using time_point = clock::time_point;
 
 using where_t = std::source_location;
 
-// Where the explorer keeps what it knows of an object: valid in the schedule number `epoch`.
+// Where the explorer keeps what it knows of an object, if it still says so itself.
 struct place {
-  mutable std::uint32_t epoch = 0;
-  mutable std::uint32_t index = 0;
+  mutable std::uint32_t index = ~std::uint32_t{0};
 };
 
 namespace detail {
@@ -56,7 +55,7 @@ std::uint64_t update(place& p, const void* object, std::uint64_t first, change h
 bool compare_exchange(place& p, const void* object, std::uint64_t first, std::uint64_t& expected,
                       std::uint64_t desired, bool weak, std::memory_order success,
                       std::memory_order failure, const where_t& where);
-std::uint64_t peek(const place& p, std::uint64_t first) noexcept;
+std::uint64_t peek(const place& p, const void* object, std::uint64_t first) noexcept;
 
 enum class plain_access : std::uint8_t { made, read, write, gone };
 void touch(const place& p, const void* object, plain_access how, const where_t& where);
@@ -181,7 +180,7 @@ class atomic : public atomic_base {
   }
 
   // The last value of all, as no thread needs to see it. No step of the schedule: for mappings.
-  T peek() const noexcept { return from_word(detail::peek(place_, to_word(real_))); }
+  T peek() const noexcept { return from_word(detail::peek(place_, this, to_word(real_))); }
 
   place& futex_place() noexcept { return place_; }
   std::uint64_t first_word() const noexcept { return to_word(real_); }
