@@ -64,11 +64,24 @@ exceptions& handled() { return *reinterpret_cast<exceptions*>(abi::__cxa_get_glo
 
 fiber* running = nullptr;
 
+#ifdef ROTA_ASAN
+// The thread's own stack, as the sanitizer knows it: told when it is first left.
+bool leaves_own_stack = false;
+const void* own_bottom = nullptr;
+std::size_t own_size = 0;
+#endif
+
 }  // namespace
 
 void begin_fiber() {
 #ifdef ROTA_ASAN
-  __sanitizer_finish_switch_fiber(running->shadow_, nullptr, nullptr);
+  const void* bottom = nullptr;
+  std::size_t size = 0;
+  __sanitizer_finish_switch_fiber(running->shadow_, &bottom, &size);
+  if (leaves_own_stack) {
+    own_bottom = bottom;
+    own_size = size;
+  }
 #endif
   running->entry_();
 }
@@ -132,14 +145,7 @@ void fiber::change(fiber& from, fiber& to) {
   now.uncaught = to.uncaught_;
   running = &to;
 #ifdef ROTA_ASAN
-  // A stack of null is the thread's own, whose bounds are known.
-  static const void* own_bottom = nullptr;
-  static std::size_t own_size = 0;
-  if (!from.stack_ && !own_bottom) {
-    const char* here = static_cast<const char*>(__builtin_frame_address(0));
-    own_bottom = here - std::size_t{512} * 1024;
-    own_size = std::size_t{576} * 1024;
-  }
+  leaves_own_stack = !from.stack_;
   __sanitizer_start_switch_fiber(&from.shadow_, to.stack_ ? to.stack_ : own_bottom,
                                  to.stack_ ? stack_size : own_size);
 #endif

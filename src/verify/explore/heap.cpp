@@ -1,10 +1,16 @@
 #include "verify/explore/heap.h"
 
+#include <rota/base/sync.h>
+
 #include <sys/mman.h>
 
 #include <cstdint>
 #include <cstring>
 #include <new>
+
+#ifdef ROTA_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace rota::explore::detail {
 
@@ -26,11 +32,19 @@ constexpr int freed_before = 0xDD;
 // the life of the process: there is one heap at a time.
 constexpr std::uintptr_t region = 0x2000'0000'0000;
 
+// Code under AddressSanitizer poisons the count that stands before an array.
+void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) noexcept {
+#ifdef ROTA_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(p, bytes);
+#endif
+}
+
 std::size_t rounded(std::size_t n, std::size_t to) noexcept { return (n + to - 1) & ~(to - 1); }
 
 }  // namespace
 
 heap::heap() {
+  use_own_new();
   // Pages cost nothing until they are used.
   void* got = mmap(reinterpret_cast<void*>(region), size, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -44,6 +58,7 @@ void* heap::allocate(std::size_t bytes, std::size_t alignment) {
   if (alignment < granule) alignment = granule;
   const std::size_t at = rounded(used_ + sizeof(block), alignment);
   if (bytes > size || at + bytes > size) throw std::bad_alloc();
+  unpoison(begin_ + used_, at + bytes - used_);
   auto* b = reinterpret_cast<block*>(begin_ + at - sizeof(block));
   *b = {bytes, true};
   blocks_.push_back(b);
@@ -57,6 +72,7 @@ heap::freed heap::free(void* p) noexcept {
   if (!b->live) return freed::twice;
   b->live = false;
   --live_;
+  unpoison(p, b->size);
   std::memset(p, freed_before, b->size);
   return freed::well;
 }

@@ -47,6 +47,9 @@ class heap {
   std::vector<const block*> blocks_;
 };
 
+// Brings the operator new that allocates here into the program.
+void use_own_new() noexcept;
+
 // Whether an address is of some heap, also of one that is gone.
 bool is_explored_memory(const void* p) noexcept;
 

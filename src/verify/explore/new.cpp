@@ -39,6 +39,9 @@ void release(void* p) noexcept {
 
 }  // namespace
 
+// A sanitizer brings its own, which would do for the linker: whoever calls this gets ours.
+void rota::explore::detail::use_own_new() noexcept {}
+
 void* operator new(std::size_t size) { return allocate(size, alignof(std::max_align_t)); }
 void* operator new[](std::size_t size) { return allocate(size, alignof(std::max_align_t)); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
