@@ -642,6 +642,8 @@ void engine::settle() {
   step s;
   s.what = step::kind::time;
   announce(s, {});
+  // Whoever sees that all others rest sees what they did.
+  for (unsigned i = 0; i < count_; ++i) running_->now.join(threads_[i].now);
   tell(s);
 }
 
