@@ -14,7 +14,8 @@ TEST(explore, publishing_without_release_is_a_race) {
       data.set(42);
       flag.store(1, std::memory_order_relaxed);
     });
-    if (flag.load(std::memory_order_acquire) == 1) explore::check(data.get() == 42, "data is there");
+    if (flag.load(std::memory_order_acquire) == 1)
+      explore::check(data.get() == 42, "data is there");
     writer.join();
   });
   ASSERT_TRUE(result.failed) << result.text();

@@ -5,8 +5,8 @@
 // so frames that are made on one thread and freed on another do not pile up there. Memory is
 // reused, not given back. Frames above 2 KiB come from the global operator new.
 //
-// Threads: anyone's. Under AddressSanitizer and ThreadSanitizer, and when the code is explored, every
-// frame comes from operator new, so that they see each one.
+// Threads: anyone's. Under AddressSanitizer and ThreadSanitizer, and when the code is explored,
+// every frame comes from operator new, so that they see each one.
 #ifndef ROTA_BASE_FRAME_POOL_H
 #define ROTA_BASE_FRAME_POOL_H
 

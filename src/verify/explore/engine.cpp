@@ -116,8 +116,7 @@ void engine::leave(ending e) {
 void engine::fail(failure_kind kind, std::string what, const where_t& where) {
   exploring = false;
   const std::string at = short_place(where);
-  if (with_story_)
-    story_.add(running_->name, std::string(name_of(kind)) + ": " + what, where);
+  if (with_story_) story_.add(running_->name, std::string(name_of(kind)) + ": " + what, where);
   failure_.kind = kind;
   failure_.message = at.empty() ? std::move(what) : at + ": " + what;
   leave(ending::failed);
@@ -149,8 +148,8 @@ void engine::thread_main() {
     self.body = nullptr;
   } catch (...) {
     exploring = false;
-    fail(failure_kind::exception, "an exception left the thread: " + what_of(std::current_exception()),
-         {});
+    fail(failure_kind::exception,
+         "an exception left the thread: " + what_of(std::current_exception()), {});
   }
   exploring = false;
   self.is = thread_state::finished;
@@ -291,8 +290,7 @@ void engine::change_turn() {
 bool engine::is_enabled(const thread_state& t) const noexcept {
   if (t.is != thread_state::ready) return false;
   if (t.pending.what == step::kind::join) return threads_[t.awaited].is == thread_state::finished;
-  if (t.pending.what == step::kind::lock)
-    return locks_[t.pending.object & 0x7FFF'FFFF].holder < 0;
+  if (t.pending.what == step::kind::lock) return locks_[t.pending.object & 0x7FFF'FFFF].holder < 0;
   return true;
 }
 
@@ -332,7 +330,8 @@ thread_state& engine::pick() {
       return threads_[i];
     }
     for (unsigned i = 0; i < count_; ++i)
-      if (threads_[i].pending.what == step::kind::join && is_enabled(threads_[i])) return threads_[i];
+      if (threads_[i].pending.what == step::kind::join && is_enabled(threads_[i]))
+        return threads_[i];
     const turn c = candidates();
     if (c.count == 0) {
       // Who settles goes on when nobody else can.
@@ -372,7 +371,8 @@ thread_state& engine::pick() {
 thread_state& engine::fair_turn() {
   if (step_ > options_.max_steps * 2 + 1'000)
     fail(failure_kind::livelock,
-         "no end after " + std::to_string(step_) + " steps, the last half of them in fair turns", {});
+         "no end after " + std::to_string(step_) + " steps, the last half of them in fair turns",
+         {});
   const unsigned self = index_of(*running_);
   for (unsigned k = 1; k <= count_; ++k) {
     thread_state& t = threads_[(self + k) % count_];
@@ -394,7 +394,8 @@ void engine::look_for_livelock() {
     if (!who.empty()) who += ", ";
     who += threads_[i].name + " (" + short_place(threads_[i].where) + ")";
   }
-  fail(failure_kind::livelock, "these look again and again for what nobody will change: " + who, {});
+  fail(failure_kind::livelock, "these look again and again for what nobody will change: " + who,
+       {});
 }
 
 void engine::standstill() {
@@ -554,7 +555,8 @@ void engine::wake_thread(thread_state& t) {
 
 void engine::futex_wake(const place& p, const void* object, int count, const where_t& where) {
   // Only the address counts: the word may be gone, as for the kernel.
-  if (p.epoch != epoch || p.index >= used_locations_ || locations_[p.index].object != object) return;
+  if (p.epoch != epoch || p.index >= used_locations_ || locations_[p.index].object != object)
+    return;
   const std::uint32_t index = p.index;
   step s;
   s.what = step::kind::wake;

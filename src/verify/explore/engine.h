@@ -140,7 +140,7 @@ struct thread_state {
   std::uint64_t steps = 0;
   unsigned awaited = 0;  // by join
 
-  bool waits = false;      // has paused, and nobody has stored since
+  bool waits = false;       // has paused, and nobody has stored since
   bool has_paused = false;  // since its last step
   tick paused_at = 0;
   unsigned idle_pauses = 0;  // since the last change of anything
@@ -181,8 +181,7 @@ class engine {
                        const where_t& where);
   bool compare_exchange(const place& p, const void* object, std::uint64_t first,
                         std::uint64_t& expected, std::uint64_t desired, bool weak,
-                        std::memory_order success, std::memory_order failure,
-                        const where_t& where);
+                        std::memory_order success, std::memory_order failure, const where_t& where);
   std::uint64_t peek(const place& p, std::uint64_t first) const noexcept;
   void touch(const place& p, const void* object, plain_access how, const where_t& where);
   void fence(std::memory_order order, const where_t& where);
@@ -207,7 +206,9 @@ class engine {
   void pause();
   unsigned choose(unsigned count);
 
-  void* allocate(std::size_t size, std::size_t alignment) { return heap_.allocate(size, alignment); }
+  void* allocate(std::size_t size, std::size_t alignment) {
+    return heap_.allocate(size, alignment);
+  }
   void free(void* p);
 
   void name(const place& p, std::string what);

@@ -6,8 +6,8 @@
 // store notes when each thread first saw it, and a thread needs no more than a clock for each other
 // thread.
 //
-// A store may also be put before newer ones that its thread has not seen; a read-modify-write stands
-// directly behind what it read.
+// A store may also be put before newer ones that its thread has not seen; a read-modify-write
+// stands directly behind what it read.
 //
 // Sequentially consistent operations take part in one order, that of the schedule. A fence shows to
 // later fences, and to later such accesses, what its thread has seen; such a store is shown to
@@ -123,13 +123,15 @@ location& engine::at(const place& p, const void* object, std::uint64_t first,
   // A static one is met for the first time in this schedule.
   if (p.epoch != epoch) {
     if (is_explored_memory(object))
-      fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made", where);
+      fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made",
+           where);
     return add_location(p, object, first);
   }
   if (p.index >= used_locations_ || locations_[p.index].object != object)
     fail(failure_kind::use_after_free, "an atomic is used that is gone, or was never made", where);
   location& l = locations_[p.index];
-  if (l.is_gone) fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
+  if (l.is_gone)
+    fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
   if (l.maker != most_threads && running_->now.before.known[l.maker] < l.made_at)
     fail(failure_kind::data_race,
          describe(l, where) + " is used by a thread to which it was not published: " +
@@ -168,7 +170,8 @@ std::string engine::describe(const location& l, const where_t& where) const {
 
 // It is the thread's turn; while it waited the object may have gone.
 void engine::use(location& l, const where_t& where) {
-  if (l.is_gone) fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
+  if (l.is_gone)
+    fail(failure_kind::use_after_free, describe(l, where) + " is used but gone", where);
   l.touched.known[running_index()] = running_->now.before.known[running_index()];
 }
 
@@ -354,7 +357,8 @@ bool engine::compare_exchange(const place& p, const void* object, std::uint64_t 
   announce(s, where);
   use(l, where);
   options_of choices(*this, l, is_sc(success));
-  choices.collect([&](std::size_t, const message& m) { return m.value != expected || !m.followed; });
+  choices.collect(
+      [&](std::size_t, const message& m) { return m.value != expected || !m.followed; });
   const unsigned count = choices.count();
   // A weak one may fail on any value that it would take.
   const bool may_fail = weak && spurious_ < options_.spurious;
@@ -444,7 +448,8 @@ void engine::touch(const place& p, const void* object, plain_access how, const w
     cells_[p.index] = {};
     cells_[p.index].object = object;
     // Static ones were made before everything.
-    if (how != plain_access::made && !is_explored_memory(object)) return touch(p, object, how, where);
+    if (how != plain_access::made && !is_explored_memory(object))
+      return touch(p, object, how, where);
   }
   if (p.index >= used_cells_ || cells_[p.index].object != object || cells_[p.index].is_gone)
     fail(failure_kind::use_after_free, "a cell is used that is gone, or was never made", where);
@@ -453,8 +458,7 @@ void engine::touch(const place& p, const void* object, plain_access how, const w
   const vector_clock& before = running_->now.before;
   for (unsigned i = 0; i < count_; ++i) {
     if (i == self) continue;
-    if (c.writes.known[i] > before.known[i])
-      race(i, c.write_where[i], true, writes, where);
+    if (c.writes.known[i] > before.known[i]) race(i, c.write_where[i], true, writes, where);
     if (writes && c.reads.known[i] > before.known[i])
       race(i, c.read_where[i], false, writes, where);
   }

@@ -1,8 +1,9 @@
 // operator new of programs that link the explorer: what an explored program allocates comes from
 // its schedule's own heap, everything else from malloc.
 
-#include <cstdlib>
 #include <new>
+
+#include <cstdlib>
 
 #include "verify/explore/engine.h"
 

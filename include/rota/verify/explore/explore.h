@@ -100,10 +100,10 @@ std::string_view name_of(strategy s) noexcept;
 struct failure {
   failure_kind kind = failure_kind::check;
   std::string message;
-  std::string token;             // for replay()
-  std::string schedule;          // step by step, for people
+  std::string token;              // for replay()
+  std::string schedule;           // step by step, for people
   std::uint64_t at_schedule = 0;  // the how-manyth schedule it was
-  std::size_t choices = 0;       // that differ from just going on, in the token
+  std::size_t choices = 0;        // that differ from just going on, in the token
   std::size_t choices_found = 0;  // the same, before it was simplified
 };
 
@@ -162,10 +162,10 @@ struct standing {
     fence,
     lock,
     unlock,
-    wait,     // a futex: about to compare and sleep
-    asleep,   // in a futex
-    woken,    // about to return from a futex
-    wake,     // about to wake a futex
+    wait,    // a futex: about to compare and sleep
+    asleep,  // in a futex
+    woken,   // about to return from a futex
+    wake,    // about to wake a futex
     join,
     clock,
     finished,

@@ -253,8 +253,8 @@ bool atomic<T>::compare_exchange(T& expected, T desired, bool weak, std::memory_
                                  std::memory_order failure, const where_t& where) noexcept {
   if (detail::exploring) {
     std::uint64_t word = to_word(expected);
-    const bool done = detail::compare_exchange(place_, this, to_word(real_), word,
-                                               to_word(desired), weak, success, failure, where);
+    const bool done = detail::compare_exchange(place_, this, to_word(real_), word, to_word(desired),
+                                               weak, success, failure, where);
     if (!done) expected = from_word(word);
     return done;
   }
