@@ -92,6 +92,42 @@ void chosen_sees_why() {
   }
 }
 
+// Whoever chooses a sleeper wakes it, also one that has only just taken its ticket: else it would
+// sleep on and count as a searcher, and nobody would be woken any more.
+void chosen_wakes() {
+  idle_set set(1);
+  rota::event_notifier notifier;
+  together wakers;
+  wakers.run([&] {
+    while (set.choose(idle_set::nobody, idle_set::nobody) == idle_set::nobody) explore::pause();
+    notifier.notify();
+  });
+  notifier.prepare_park([&] { set.enter(0, false); });
+  notifier.park();
+  explore::check(!set.leave(0), "who was woken was chosen");
+  explore::check(set.end_search(0), "and counts as a searcher");
+}
+
+// When departures() has not changed and everybody is in the set, nobody was out in between.
+void departures() {
+  idle_set set(1);
+  word work{0};
+  set.enter(0, false);
+  together others;
+  others.run([&] { set.choose(idle_set::nobody, idle_set::nobody); });
+  others.run([&] {
+    if (set.leave(0)) return;  // not chosen: it stays out
+    work.store(1, std::memory_order_relaxed);
+    set.enter(0, true);
+  });
+  const std::uint64_t before = set.departures();
+  const std::uint32_t work_before = work.load(std::memory_order_relaxed);
+  const bool everybody = set.all();
+  const std::uint32_t work_then = work.peek();
+  if (everybody && set.departures() == before)
+    explore::check(work_then == work_before, "nobody worked while nobody left");
+}
+
 // At most half of the workers begin to search by themselves, and the last to end knows it.
 void searchers() {
   idle_set set(2);
@@ -452,6 +488,12 @@ void blocking_again() {
   wait_until(ended, 2);
 }
 
+// Interleavings only, so that what peek() sees is what the last load saw.
+explore::options interleavings(explore::options o) {
+  o.memory = explore::memory::sc;
+  return o;
+}
+
 // Deadlines come only when nobody can go on.
 explore::options no_early(explore::options o) {
   o.early_deadlines = 0;
@@ -461,6 +503,13 @@ explore::options no_early(explore::options o) {
 const add pools{{
     {"pool.idle_wakers", "two wakers, two sleepers, one leaves", two_wakers, all()},
     {"pool.idle_chosen", "who is chosen sees why", chosen_sees_why, all()},
+    {"pool.idle_chosen_wakes", "who is chosen wakes", chosen_wakes, all()},
+    // Fails: choose() counts a departure after it has taken the worker out.
+    {"pool.idle_departures",
+     "everybody was there all the time",
+     departures,
+     interleavings(all()),
+     {explore::failure_kind::check}},
     {"pool.idle_searchers", "two workers begin and end a search", searchers, all()},
 
     {"pool.stops_1", "one worker stops at any time", stops<1>, all()},

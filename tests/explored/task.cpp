@@ -126,6 +126,19 @@ task<> guard_program() {
   co_await h;
 }
 
+// What the guard reads need not publish anything: a step that ends shows what it did.
+task<> raise_relaxed(explore::atomic<int>& flag) {
+  flag.store(1, std::memory_order_relaxed);
+  co_return;
+}
+
+task<> guard_relaxed_program() {
+  explore::atomic<int> flag{0};
+  auto h = rota::spawn(raise_relaxed(flag));
+  co_await rota::guard([&flag] { return flag.load(std::memory_order_relaxed) == 1; });
+  co_await h;
+}
+
 task<> two_guards_program() {
   explore::atomic<int> turn{0};
   auto ping = [](explore::atomic<int>& t) -> task<> {
@@ -364,6 +377,8 @@ const add tasks{{
     {"task.join", "a join against the end", on_two_workers<join_program>, pct(3, 2)},
     {"task.cell", "until() against set()", on_two_workers<cell_program>, pct(3, 2)},
     {"task.guard", "a guard against what makes it hold", on_two_workers<guard_program>, pct(3, 2)},
+    {"task.guard_relaxed", "... that publishes nothing", on_two_workers<guard_relaxed_program>,
+     pct(3, 2)},
     {"task.guards", "two guards, each waits for the other", on_two_workers<two_guards_program>,
      pct(3, 2)},
     {"task.blocking", "a call that may block", on_two_workers<blocking_program>, pct(3, 2)},
