@@ -108,6 +108,7 @@ struct shape {
 class in_order {
  public:
   void operator()(job* j) {
+    explore::check(j != nullptr, "what is taken was put there");
     auto& i = static_cast<item&>(*j);
     take(i);
     explore::check(i.number >= next_, "jobs leave in the order in which they came");

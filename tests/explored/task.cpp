@@ -287,6 +287,9 @@ task<> sleep_program() {
   co_await longer;
 }
 
+// A runtime in which nothing runs, but a timer is set, has no deadlock.
+task<> nap_program() { co_await rota::sleep_for(1ms); }
+
 task<> timeout_program() {
   rota::async_event e;
   auto setter = [](rota::async_event& x) -> task<> {
@@ -390,6 +393,7 @@ const add tasks{{
     {"task.group", "a child fails", on_two_workers<group_program>, pct(3, 2)},
 
     {"task.sleep", "two sleeps", on_two_workers<sleep_program>, pct(3, 2)},
+    {"task.nap", "a sleep is no deadlock", on_two_workers<nap_program>, pct(3, 2)},
     {"task.timeout", "a timeout against set", on_two_workers<timeout_program>, pct(3, 2)},
     {"task.stop_sleep", "a stop against a timer", on_two_workers<stop_sleep_program>, pct(3, 2)},
 
