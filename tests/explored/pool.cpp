@@ -422,6 +422,27 @@ void standstill() {
   p.await_quiet(-1);
 }
 
+// The pool ends when nothing is expected from outside any more, and the thread that said so is
+// still on its way out of expect_outside().
+void visitors_outside() {
+  report r;
+  pool_hooks hooks;
+  hooks.quiet = &report::said;
+  hooks.context = &r;
+  auto p = std::make_unique<pool>(with(1), hooks);
+  r.home = p.get();
+  p->start();
+  p->expect_outside(1);
+  together others;
+  others.run([&home = *p] { home.expect_outside(-1); });
+  p->await_quiet(1);
+  wait_until(r.quiet, 1);
+  p->await_quiet(-1);
+  p->stop();
+  p->wait_for_visitors();
+  p.reset();
+}
+
 // --- blocking_pool ------------------------------------------------------------------------------
 
 struct call : blocking_call {
@@ -554,6 +575,7 @@ const add pools{{
     {"pool.stuck_twice", "... two of them", stuck_twice, pct(3, 4)},
 
     {"pool.visitors", "a pool ends under the one who posted", visitors, pct(3, 4)},
+    {"pool.visitors_outside", "... or under one who was expected", visitors_outside, pct(3, 2)},
     {"pool.standstill", "a standstill is reported", standstill<false>, pct(3, 4)},
     {"pool.standstill_outside", "... after the last from outside", standstill<true>, pct(3, 4)},
 
