@@ -496,6 +496,19 @@ void blocking_leaves() {
   wait_until(ended, 2);
 }
 
+// A thread that waits is woken for a call: it does not run only when the wait is over.
+void blocking_wakes() {
+  std::array<call, 2> calls{};
+  word ended{0};
+  for (call& c : calls) c.ended = &ended;
+  blocking_pool p(1);
+  p.submit(calls[0]);
+  explore::settle();
+  p.submit(calls[1]);
+  explore::settle();
+  explore::check(ended.peek() == 2, "no call waits while a thread sleeps");
+}
+
 // After that, with no thread left, one is made.
 void blocking_again() {
   std::array<call, 2> calls{};
@@ -582,6 +595,7 @@ const add pools{{
     {"pool.blocking_1", "two calls, one thread", blocking<1, 2>, bounded(2, 2)},
     {"pool.blocking_2", "three calls, two threads", blocking<2, 3>, pct(3, 2)},
     {"pool.blocking_leaves", "a call comes when a thread leaves", blocking_leaves, bounded(2, 2)},
+    {"pool.blocking_wakes", "a call wakes a thread", blocking_wakes, no_early(all(2))},
     {"pool.blocking_again", "a call comes after the threads have left", blocking_again, all(2)},
 }};
 
