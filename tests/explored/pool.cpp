@@ -1,0 +1,602 @@
+// The pool and its parts. A job that is not run while a worker sleeps shows at a standstill: when
+// nobody can go on and no time has passed, settle() returns and everything has to be done. A worker
+// that is never woken shows as a lost wake-up when the pool stops.
+
+#include "pool/pool.h"
+
+#include <array>
+#include <chrono>
+#include <memory>
+
+#include "explored/scenarios.h"
+#include "pool/blocking_pool.h"
+#include "pool/idle_set.h"
+#include "pool/test_job.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace rota::scenarios;
+using rota::detail::blocking_call;
+using rota::detail::blocking_pool;
+using rota::detail::idle_set;
+using rota::detail::job;
+using rota::detail::pool;
+using rota::detail::pool_hooks;
+using rota::detail::worker;
+using rota::test::detached;
+using rota::test::give_way;
+using rota::test::push_here;
+using rota::test::ready_again;
+using rota::test::ready_here;
+using word = explore::atomic<std::uint32_t>;
+
+rota::options with(unsigned workers) { return rota::options{}.with_workers(workers); }
+
+// Sleeps until the word is at least `wanted`. Shows what was done before.
+void wait_until(word& w, std::uint32_t wanted) {
+  for (;;) {
+    const std::uint32_t seen = w.load(std::memory_order_acquire);
+    if (seen >= wanted) return;
+    explore::futex_wait(w, seen);
+  }
+}
+
+void count_up(word& w) {
+  w.fetch_add(1, std::memory_order_release);
+  explore::futex_wake(w, 16);
+}
+
+// --- idle_set -----------------------------------------------------------------------------------
+
+// Two wakers and two sleepers. Nobody is chosen twice, and one who wakes by itself knows whether it
+// was chosen.
+void two_wakers() {
+  idle_set set(2);
+  std::array<word, 2> chosen{};
+  set.enter(0, false);
+  set.enter(1, false);
+  together wakers;
+  word left_itself{0};
+  for (unsigned w = 0; w < 2; ++w)
+    wakers.run([&] {
+      const unsigned c = set.choose(idle_set::nobody, idle_set::nobody);
+      if (c != idle_set::nobody) chosen[c].fetch_add(1, std::memory_order_relaxed);
+    });
+  wakers.run([&] {
+    if (set.leave(0)) left_itself.store(1, std::memory_order_relaxed);
+  });
+  wakers.join();
+  const std::uint32_t by_wakers = chosen[0].peek() + chosen[1].peek();
+  explore::check(chosen[0].peek() + left_itself.peek() == 1, "a sleeper leaves once");
+  explore::check(by_wakers == 1, "nobody is woken while somebody searches");
+  explore::check(set.departures() == by_wakers + left_itself.peek(), "each departure is counted");
+  explore::check(set.end_search(0), "the chosen one is the only searcher");
+  explore::check(!set.all(), "who left is not in the set");
+}
+
+// A worker that goes to sleep and one that wakes; what the waker published before it chose is seen
+// by the worker that finds itself chosen.
+void chosen_sees_why() {
+  idle_set set(2);
+  explore::cell<int> data{0};
+  together others;
+  others.run([&] {
+    data.set(1);
+    if (set.choose(idle_set::nobody, idle_set::nobody) == idle_set::nobody) return;
+  });
+  set.enter(0, false);
+  if (!set.leave(0)) {
+    explore::check(data.get() == 1, "who was chosen sees what was published before");
+    set.end_search(0);
+  }
+}
+
+// Whoever chooses a sleeper wakes it, also one that has only just taken its ticket: else it would
+// sleep on and count as a searcher, and nobody would be woken any more.
+void chosen_wakes() {
+  idle_set set(1);
+  rota::event_notifier notifier;
+  together wakers;
+  wakers.run([&] {
+    while (set.choose(idle_set::nobody, idle_set::nobody) == idle_set::nobody) explore::pause();
+    notifier.notify();
+  });
+  notifier.prepare_park([&] { set.enter(0, false); });
+  notifier.park();
+  explore::check(!set.leave(0), "who was woken was chosen");
+  explore::check(set.end_search(0), "and counts as a searcher");
+}
+
+// When departures() has not changed and everybody is in the set, nobody was out in between.
+void departures() {
+  idle_set set(1);
+  word work{0};
+  set.enter(0, false);
+  together others;
+  others.run([&] { set.choose(idle_set::nobody, idle_set::nobody); });
+  others.run([&] {
+    if (set.leave(0)) return;  // not chosen: it stays out
+    work.store(1, std::memory_order_relaxed);
+    set.enter(0, true);
+  });
+  const std::uint64_t before = set.departures();
+  const std::uint32_t work_before = work.load(std::memory_order_relaxed);
+  const bool everybody = set.all();
+  const std::uint32_t work_then = work.peek();
+  if (everybody && set.departures() == before)
+    explore::check(work_then == work_before, "nobody worked while nobody left");
+}
+
+// At most half of the workers begin to search by themselves, and the last to end knows it.
+void searchers() {
+  idle_set set(2);
+  word begun{0};
+  word last{0};
+  together workers;
+  for (unsigned w = 0; w < 2; ++w)
+    workers.run([&, w] {
+      if (!set.begin_search(w)) return;
+      begun.fetch_add(1, std::memory_order_relaxed);
+      if (set.end_search(w)) last.fetch_add(1, std::memory_order_relaxed);
+    });
+  workers.join();
+  explore::check(begun.peek() >= 1 && last.peek() == begun.peek(),
+                 "with one searcher at a time, each is the last");
+}
+
+// --- jobs ---------------------------------------------------------------------------------------
+
+struct mark {
+  explore::cell<int> ran{0};
+};
+
+void run_once(mark& m, word& ended) {
+  explore::check(m.ran.get() == 0, "a job runs once");
+  m.ran.set(1);
+  count_up(ended);
+}
+
+detached simple(mark& m, word& ended) {
+  run_once(m, ended);
+  co_return;
+}
+
+// Does not end before as many others have begun.
+detached meeting(word& arrived, std::uint32_t all_of_them, word& ended) {
+  count_up(arrived);
+  wait_until(arrived, all_of_them);
+  count_up(ended);
+  co_return;
+}
+
+// Posted one after the other by a thread that is no worker, to a pool that sleeps or just begins.
+template <unsigned Workers, std::size_t Jobs, bool Asleep>
+void posts() {
+  std::array<mark, Jobs> marks{};
+  word ended{0};
+  pool p{with(Workers), pool_hooks{}};
+  p.start();
+  if (Asleep) explore::settle();
+  for (mark& m : marks) p.post(simple(m, ended).job());
+  explore::settle();
+  explore::check(ended.peek() == Jobs, "no job is queued while everybody sleeps");
+  p.stop();
+  for (const mark& m : marks) explore::check(m.ran.get() == 1, "every job runs");
+}
+
+// By two threads at once.
+void two_posters() {
+  std::array<mark, 2> marks{};
+  word ended{0};
+  pool p{with(2), pool_hooks{}};
+  p.start();
+  explore::settle();
+  together posters;
+  for (mark& m : marks) posters.run([&] { p.post(simple(m, ended).job()); });
+  posters.join();
+  explore::settle();
+  explore::check(ended.peek() == 2, "no job is queued while everybody sleeps");
+}
+
+// work_conserving: as many jobs as workers, each of which needs all the others to run at once.
+template <unsigned Workers>
+void posted_meeting() {
+  word arrived{0};
+  word ended{0};
+  pool p{with(Workers), pool_hooks{}};
+  p.start();
+  explore::settle();
+  for (unsigned i = 0; i < Workers; ++i) p.post(meeting(arrived, Workers, ended).job());
+  explore::settle();
+  explore::check(arrived.peek() == Workers, "no job is queued while a worker sleeps");
+  wait_until(ended, Workers);
+}
+
+detached host(word& arrived, unsigned guests, word& ended) {
+  for (unsigned i = 0; i < guests; ++i) push_here(meeting(arrived, guests + 1, ended).job());
+  count_up(arrived);
+  wait_until(arrived, guests + 1);
+  count_up(ended);
+  co_return;
+}
+
+// ... the others pushed by the first of them, so that they have to be stolen.
+template <unsigned Workers>
+void pushed_meeting() {
+  word arrived{0};
+  word ended{0};
+  pool p{with(Workers), pool_hooks{}};
+  p.start();
+  explore::settle();
+  p.post(host(arrived, Workers - 1, ended).job());
+  explore::settle();
+  explore::check(arrived.peek() == Workers, "no job is queued while a worker sleeps");
+  wait_until(ended, Workers);
+}
+
+// ... and with one from outside while the others are on their way. If there is a lookout, its nap
+// would end the wait; without one, everybody but those who meet sleeps for ever.
+template <bool Lookout>
+void mixed_meeting() {
+  word arrived{0};
+  word ended{0};
+  mark m;
+  word other{0};
+  pool p{with(3), pool_hooks{}};
+  p.start();
+  if (Lookout)
+    explore::settle();
+  else
+    explore::advance(1s);
+  p.post(host(arrived, 2, ended).job());
+  p.post(simple(m, other).job());
+  explore::settle();
+  explore::check(arrived.peek() == 3, "no job is queued while a worker sleeps");
+  wait_until(ended, 3);
+  wait_until(other, 1);
+}
+
+// A worker that looks for work, and finds some, while more comes in: the job for which nobody was
+// woken, since somebody searched, is not left behind.
+void surplus() {
+  word arrived{0};
+  word ended{0};
+  pool p{with(2), pool_hooks{}};
+  p.start();
+  together posters;
+  posters.run([&] { p.post(meeting(arrived, 2, ended).job()); });
+  p.post(meeting(arrived, 2, ended).job());
+  posters.join();
+  explore::settle();
+  explore::check(arrived.peek() == 2, "no job is queued while a worker sleeps");
+  wait_until(ended, 2);
+}
+
+detached steps(word& ended, int left) {
+  explore::cell<int> own{0};
+  for (; left > 0; --left) {
+    ++own.change();
+    if (left % 2 == 0)
+      co_await give_way{};
+    else
+      co_await ready_again{};
+  }
+  count_up(ended);
+}
+
+// Jobs that give way wander between the workers; what they wrote goes with them.
+void wandering() {
+  word ended{0};
+  pool p{with(2), pool_hooks{}};
+  p.start();
+  for (int i = 0; i < 2; ++i) p.post(steps(ended, 2).job());
+  explore::settle();
+  explore::check(ended.peek() == 2, "no job is queued while everybody sleeps");
+}
+
+// --- the next slot ------------------------------------------------------------------------------
+
+detached follower(mark& m, word& ended) {
+  run_once(m, ended);
+  co_return;
+}
+
+detached leader(mark& m, word& ended) {
+  m.ran.set(0);
+  ready_here(follower(m, ended).job());
+  wait_until(ended, 1);
+  count_up(ended);
+  co_return;
+}
+
+// A job in the next slot of a worker whose step goes on is taken by the lookout, within its naps.
+template <unsigned Workers, bool Asleep>
+void stuck() {
+  mark m;
+  word ended{0};
+  pool p{with(Workers), pool_hooks{}};
+  p.start();
+  if (Asleep) explore::settle();
+  const auto began = explore::now();
+  p.post(leader(m, ended).job());
+  wait_until(ended, 2);
+  explore::check(explore::now() - began < 200ms, "the lookout naps no longer");
+}
+
+// Two such pairs, so that the lookout itself gets to work.
+void stuck_twice() {
+  std::array<mark, 2> m;
+  std::array<word, 2> ended{};
+  pool p{with(3), pool_hooks{}};
+  p.start();
+  explore::settle();
+  for (unsigned i = 0; i < 2; ++i) p.post(leader(m[i], ended[i]).job());
+  wait_until(ended[0], 2);
+  wait_until(ended[1], 2);
+}
+
+// --- the end ------------------------------------------------------------------------------------
+
+// Stops while workers begin, search or sleep.
+template <unsigned Workers>
+void stops() {
+  pool p{with(Workers), pool_hooks{}};
+  p.start();
+  if (explore::choose(2)) explore::settle();
+  p.stop();
+}
+
+// Stops with a job on its way, which runs or stays.
+void stops_with_job() {
+  mark m;
+  word ended{0};
+  job* j = nullptr;
+  {
+    pool p{with(2), pool_hooks{}};
+    p.start();
+    j = simple(m, ended).job();
+    p.post(j);
+    p.stop();
+  }
+  if (m.ran.get() == 0) j->frame.destroy();
+}
+
+// The last task ends while the thread that posted it is still on its way out of post().
+void visitors() {
+  mark m;
+  word ended{0};
+  auto p = std::make_unique<pool>(with(2), pool_hooks{});
+  p->start();
+  explore::settle();
+  together posters;
+  posters.run([&home = *p, &m, &ended] { home.post(simple(m, ended).job()); });
+  wait_until(ended, 1);
+  p->stop();
+  p->wait_for_visitors();
+  p.reset();
+}
+
+// A standstill is reported if somebody waits for it, and nothing is on its way.
+struct report {
+  pool* home = nullptr;
+  word quiet{0};
+  word ended{0};
+  std::uint32_t expected = 0;
+
+  static void said(void* context, std::uint64_t departures) {
+    auto& self = *static_cast<report*>(context);
+    if (!self.home->is_quiet(departures)) return;
+    explore::check(self.ended.load(std::memory_order_relaxed) == self.expected,
+                   "who says that nothing can run sees that all has run");
+    self.quiet.store(1, std::memory_order_release);
+    explore::futex_wake(self.quiet, 1);
+  }
+};
+
+template <bool Outside>
+void standstill() {
+  report r;
+  r.expected = 1;
+  mark m;
+  pool_hooks hooks;
+  hooks.quiet = &report::said;
+  hooks.context = &r;
+  pool p{with(2), hooks};
+  r.home = &p;
+  p.start();
+  together others;
+  if (Outside) {
+    p.expect_outside(1);
+    others.run([&] {
+      p.post(simple(m, r.ended).job());
+      p.expect_outside(-1);
+    });
+    p.await_quiet(1);
+  } else {
+    p.post(simple(m, r.ended).job());
+    p.await_quiet(1);
+  }
+  wait_until(r.quiet, 1);
+  others.join();
+  p.await_quiet(-1);
+}
+
+// The pool ends when nothing is expected from outside any more, and the thread that said so is
+// still on its way out of expect_outside().
+void visitors_outside() {
+  report r;
+  pool_hooks hooks;
+  hooks.quiet = &report::said;
+  hooks.context = &r;
+  auto p = std::make_unique<pool>(with(1), hooks);
+  r.home = p.get();
+  p->start();
+  p->expect_outside(1);
+  together others;
+  others.run([&home = *p] { home.expect_outside(-1); });
+  p->await_quiet(1);
+  wait_until(r.quiet, 1);
+  p->await_quiet(-1);
+  p->stop();
+  p->wait_for_visitors();
+  p.reset();
+}
+
+// --- blocking_pool ------------------------------------------------------------------------------
+
+struct call : blocking_call {
+  explore::cell<int> ran{0};
+  word* ended = nullptr;
+  word* gate = nullptr;
+  std::uint32_t opens_at = 0;
+
+  call() {
+    run = [](blocking_call& c) noexcept {
+      auto& self = static_cast<call&>(c);
+      explore::check(self.ran.get() == 0, "a call runs once");
+      self.ran.set(1);
+      if (self.gate) wait_until(*self.gate, self.opens_at);
+      count_up(*self.ended);
+    };
+  }
+};
+
+template <unsigned Limit, std::size_t Calls>
+void blocking() {
+  std::array<call, Calls> calls{};
+  word ended{0};
+  {
+    blocking_pool p(Limit);
+    together others;
+    others.run([&] {
+      calls[0].ended = &ended;
+      p.submit(calls[0]);
+    });
+    for (std::size_t i = 1; i < Calls; ++i) {
+      calls[i].ended = &ended;
+      p.submit(calls[i]);
+    }
+    others.join();
+    wait_until(ended, Calls);
+  }
+  for (const call& c : calls) explore::check(c.ran.get() == 1, "every call runs");
+}
+
+// A call comes while the thread that would run it has waited long enough and leaves.
+void blocking_leaves() {
+  std::array<call, 2> calls{};
+  word ended{0};
+  for (call& c : calls) c.ended = &ended;
+  blocking_pool p(2);
+  p.submit(calls[0]);
+  wait_until(ended, 1);
+  explore::settle();
+  p.submit(calls[1]);
+  wait_until(ended, 2);
+}
+
+// A thread that waits is woken for a call: it does not run only when the wait is over.
+void blocking_wakes() {
+  std::array<call, 2> calls{};
+  word ended{0};
+  for (call& c : calls) c.ended = &ended;
+  blocking_pool p(1);
+  p.submit(calls[0]);
+  explore::settle();
+  p.submit(calls[1]);
+  explore::settle();
+  explore::check(ended.peek() == 2, "no call waits while a thread sleeps");
+}
+
+// After that, with no thread left, one is made.
+void blocking_again() {
+  std::array<call, 2> calls{};
+  word ended{0};
+  for (call& c : calls) c.ended = &ended;
+  blocking_pool p(1);
+  p.submit(calls[0]);
+  wait_until(ended, 1);
+  explore::advance(6s);
+  p.submit(calls[1]);
+  wait_until(ended, 2);
+}
+
+// Interleavings only, so that what peek() sees is what the last load saw.
+explore::options interleavings(explore::options o) {
+  o.memory = explore::memory::sc;
+  return o;
+}
+
+// Deadlines come only when nobody can go on.
+explore::options no_early(explore::options o) {
+  o.early_deadlines = 0;
+  return o;
+}
+
+const add pools{{
+    {"pool.idle_wakers", "two wakers, two sleepers, one leaves", two_wakers, all()},
+    {"pool.idle_chosen", "who is chosen sees why", chosen_sees_why, all()},
+    {"pool.idle_chosen_wakes", "who is chosen wakes", chosen_wakes, all()},
+    // Fails: choose() counts a departure after it has taken the worker out.
+    {"pool.idle_departures",
+     "everybody was there all the time",
+     departures,
+     interleavings(all()),
+     {explore::failure_kind::check}},
+    {"pool.idle_searchers", "two workers begin and end a search", searchers, all()},
+
+    {"pool.stops_1", "one worker stops at any time", stops<1>, all()},
+    {"pool.stops_2", "two workers stop at any time", stops<2>, bounded(2, 3)},
+    {"pool.stops_3", "three workers stop at any time", stops<3>, pct(3, 3)},
+    {"pool.stops_with_job", "a pool stops with a job on its way", stops_with_job, pct(3, 3)},
+
+    {"pool.post_1", "a job for one worker that sleeps", posts<1, 1, true>, no_early(all())},
+    {"pool.post_2", "two jobs for two workers that sleep", posts<2, 2, true>,
+     no_early(bounded(2, 4))},
+    {"pool.post_begin", "a job for two workers that begin", posts<2, 1, false>,
+     no_early(pct(3, 4))},
+    {"pool.post_3", "three jobs for three workers", posts<3, 3, true>, no_early(pct(3, 4))},
+    {"pool.posters", "two posters, two workers", two_posters, no_early(pct(3, 4))},
+    {"pool.wandering", "jobs give way on two workers", wandering, no_early(pct(3, 4))},
+
+    {"pool.meeting_2", "two posted jobs need two workers", posted_meeting<2>,
+     no_early(bounded(2, 4))},
+    {"pool.meeting_3", "three posted jobs need three workers", posted_meeting<3>,
+     no_early(pct(3, 4))},
+    {"pool.meeting_pushed_2", "a pushed job needs the other worker", pushed_meeting<2>,
+     no_early(pct(3, 4))},
+    {"pool.meeting_pushed_3", "two pushed jobs need two thieves", pushed_meeting<3>,
+     no_early(pct(3, 4))},
+    // These two fail: a searcher that enters the idle set, sees work and leaves the set by itself
+    // does not look for more when it has taken one job, though producers saw it searching.
+    {"pool.meeting_mixed",
+     "two pushed jobs, and one from outside",
+     mixed_meeting<true>,
+     no_early(pct(3, 20)),
+     {explore::failure_kind::check}},
+    {"pool.meeting_unwatched",
+     "... with no lookout",
+     mixed_meeting<false>,
+     no_early(pct(3, 60)),
+     {explore::failure_kind::check}},
+    {"pool.surplus", "jobs come while workers begin", surplus, no_early(pct(3, 4))},
+
+    {"pool.stuck_2", "the lookout takes what is stuck", stuck<2, true>, pct(3, 4)},
+    {"pool.stuck_begin", "... while the workers begin", stuck<2, false>, pct(3, 4)},
+    {"pool.stuck_3", "... with three workers", stuck<3, true>, pct(3, 4)},
+    {"pool.stuck_twice", "... two of them", stuck_twice, pct(3, 4)},
+
+    {"pool.visitors", "a pool ends under the one who posted", visitors, pct(3, 4)},
+    {"pool.visitors_outside", "... or under one who was expected", visitors_outside, pct(3, 2)},
+    {"pool.standstill", "a standstill is reported", standstill<false>, pct(3, 4)},
+    {"pool.standstill_outside", "... after the last from outside", standstill<true>, pct(3, 4)},
+
+    {"pool.blocking_1", "two calls, one thread", blocking<1, 2>, bounded(2, 2)},
+    {"pool.blocking_2", "three calls, two threads", blocking<2, 3>, pct(3, 2)},
+    {"pool.blocking_leaves", "a call comes when a thread leaves", blocking_leaves, bounded(2, 2)},
+    {"pool.blocking_wakes", "a call wakes a thread", blocking_wakes, no_early(all(2))},
+    {"pool.blocking_again", "a call comes after the threads have left", blocking_again, all(2)},
+}};
+
+}  // namespace
