@@ -151,8 +151,7 @@ endfunction()
 # rota_add_scenarios(<name> <source>...)
 #
 # A program of scenarios for the explorer, and a test explored_<scenario> for each of them. Always
-# optimised: how much is explored in a given time is what counts. With ROTA_EXPLORED_TESTS=few only
-# those are tests that take no time.
+# optimised: how much is explored in a given time is what counts.
 function(rota_add_scenarios name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE rota_explored)
@@ -164,9 +163,6 @@ function(rota_add_scenarios name)
     file(STRINGS ${source} lines REGEX "^ +{\"[a-z_]+\\.[a-z_0-9]+\",")
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^ +{\"([a-z_.0-9]+)\",.*" "\\1" scenario "${line}")
-      if(ROTA_EXPLORED_TESTS STREQUAL "few" AND NOT scenario MATCHES "_1$")
-        continue()
-      endif()
       add_test(NAME explored_${scenario} COMMAND ${name} ${scenario})
       set_tests_properties(explored_${scenario} PROPERTIES
         LABELS explored TIMEOUT ${ROTA_TEST_TIMEOUT})

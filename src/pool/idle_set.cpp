@@ -25,9 +25,10 @@ void idle_set::enter(unsigned worker, bool searching) noexcept {
 bool idle_set::leave(unsigned worker) noexcept {
   const std::uint64_t before =
       word_of(worker).bits.fetch_and(~bit(worker), sync::memory_order_seq_cst);
-  const bool ourselves = (before & bit(worker)) != 0;
-  if (ourselves) departures_.fetch_add(1, sync::memory_order_release);
-  return ourselves;
+  // By the one who leaves, before it does anything else: a waker that took it out could be late, and
+  // the worker be back in the set by then. release: who sees us back in the set sees it counted.
+  departures_.fetch_add(1, sync::memory_order_release);
+  return (before & bit(worker)) != 0;
 }
 
 unsigned idle_set::choose_in(unsigned group, unsigned waker, unsigned last_choice) noexcept {
@@ -47,10 +48,8 @@ unsigned idle_set::choose_in(unsigned group, unsigned waker, unsigned last_choic
     }
     // acq_rel: the woken worker's leave() sees that it was chosen.
     if (bits.compare_exchange_weak(w, (w & ~bit(chosen)) + one_searcher, sync::memory_order_acq_rel,
-                                   sync::memory_order_relaxed)) {
-      departures_.fetch_add(1, sync::memory_order_release);
+                                   sync::memory_order_relaxed))
       return chosen;
-    }
   }
 }
 

@@ -59,7 +59,8 @@ class idle_set {
   bool any() const noexcept;
   bool all() const noexcept;
 
-  // How often somebody was taken out; when it has not changed, nobody was.
+  // How often somebody left. Who reads it, then finds everybody in the set, and later finds both
+  // unchanged knows that nobody was out in between.
   std::uint64_t departures() const noexcept { return departures_.load(sync::memory_order_acquire); }
 
  private:

@@ -149,7 +149,8 @@ bool pool::is_quiet(std::uint64_t departures) const noexcept {
 // Called by a worker that is about to sleep and saw everybody in the idle set.
 void pool::check_quiet() {
   const std::uint64_t departures = idle_.departures();
-  if (quiet_callers_.load(sync::memory_order_acquire) == 0) return;
+  // Asked again: somebody may have been out when we counted.
+  if (quiet_callers_.load(sync::memory_order_acquire) == 0 || !idle_.all()) return;
   if (is_quiet(departures)) hooks_.quiet(hooks_.context, departures);
 }
 
