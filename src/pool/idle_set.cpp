@@ -25,8 +25,9 @@ void idle_set::enter(unsigned worker, bool searching) noexcept {
 bool idle_set::leave(unsigned worker) noexcept {
   const std::uint64_t before =
       word_of(worker).bits.fetch_and(~bit(worker), sync::memory_order_seq_cst);
-  // By the one who leaves, before it does anything else: a waker that took it out could be late, and
-  // the worker be back in the set by then. release: who sees us back in the set sees it counted.
+  // By the one who leaves, before it does anything else: a waker that took it out could be late,
+  // and the worker be back in the set by then. release: who sees us back in the set sees it
+  // counted.
   departures_.fetch_add(1, sync::memory_order_release);
   return (before & bit(worker)) != 0;
 }

@@ -540,8 +540,7 @@ const add pools{{
     {"pool.idle_wakers", "two wakers, two sleepers, one leaves", two_wakers, all()},
     {"pool.idle_chosen", "who is chosen sees why", chosen_sees_why, all()},
     {"pool.idle_chosen_wakes", "who is chosen wakes", chosen_wakes, all()},
-    {"pool.idle_departures", "everybody was there all the time", departures,
-     interleavings(all())},
+    {"pool.idle_departures", "everybody was there all the time", departures, interleavings(all())},
     {"pool.idle_searchers", "two workers begin and end a search", searchers, all()},
 
     {"pool.stops_1", "one worker stops at any time", stops<1>, all()},

@@ -39,6 +39,13 @@ inline explore::options all(double seconds = 60) {
   return o;
 }
 
+// Schedules that meet in a state go on once: for programs that keep what they know inside of
+// themselves.
+inline explore::options merged(explore::options o) {
+  o.merge_states = true;
+  return o;
+}
+
 // All schedules with few preemptions, or as many of them as the time allows.
 inline explore::options bounded(unsigned preemptions, double seconds) {
   explore::options o = all(seconds);
