@@ -399,8 +399,6 @@ bool worker::sees_work() const noexcept {
 [[gnu::noinline]] job* worker::search() {
   ring_.trim();
   bool searching = idle_.begin_search(index_);
-  // Producers may have relied on us as a searcher when we gave up, saw something and came back.
-  bool owes_a_look = false;
   for (;;) {
     if (searching) {
       const auto until = sync::now() + search_time;
@@ -413,7 +411,7 @@ bool worker::sees_work() const noexcept {
         for (int i = 0; i < 32; ++i) sync::pause();
       } while (sync::now() < until);
     } else if (job* j = scan()) {
-      return found_work(false, owes_a_look), j;
+      return found_work(false), j;
     }
     if (stopping_) {
       if (searching) idle_.end_search(index_);
@@ -422,7 +420,6 @@ bool worker::sees_work() const noexcept {
 
     // Prepare, tell the others, look again, park.
     notifier_.prepare_park([&] { idle_.enter(index_, searching); });
-    owes_a_look = searching;
     searching = false;
     if (sees_work()) {
       // Whoever took us out of the set counts us as a searcher.
@@ -481,14 +478,14 @@ bool worker::sleep_until_work() {
 // We leave the search with something to do. Producers that saw us searching woke nobody, and those
 // that saw us as the lookout left a job in their next slot to us. So we look whether more is there
 // than we take.
-void worker::found_work(bool searching, bool owes_a_look) noexcept {
+void worker::found_work(bool searching) noexcept {
   const bool lookout = home_.lookout_.load(sync::memory_order_relaxed) == index_;
   if (lookout) {
     home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
     naps_ = 0;
   }
   // Other searchers do the same when they leave.
-  if (searching ? !idle_.end_search(index_) : !lookout && !owes_a_look) return;
+  if (searching ? !idle_.end_search(index_) : !lookout) return;
   // Who falls asleep from now on looks around after that.
   if (!idle_.any()) return;
   sync::heavy_fence();

@@ -149,7 +149,7 @@ class alignas(64) worker {
   job* take_stuck() noexcept;
   bool sees_work() const noexcept;
   bool sleep_until_work();
-  void found_work(bool searching, bool owes_a_look = false) noexcept;
+  void found_work(bool searching) noexcept;
   bool leaves_slots_alone() const noexcept;
   void record_delay(const job* j) noexcept;
   void record_long_delay(std::uint32_t delay) noexcept;
