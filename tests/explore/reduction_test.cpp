@@ -3,8 +3,9 @@
 //
 // The reduction has three parts: of schedules that differ in the order of independent steps one is
 // run (strategies.cpp), an old value is not offered where another schedule stands for the choice
-// (memory.cpp), and, if asked for, schedules that meet in a state go on once (signature.cpp). A mistake in one shows as a program in a line with the outcomes that were lost.
-// How much each program saved is printed.
+// (memory.cpp), and, if asked for, schedules that meet in a state go on once (signature.cpp). A
+// mistake in one shows as a program in a line with the outcomes that were lost. How much each
+// program saved is printed.
 //
 // Where a program can fail, both have to find it failing; which failure is found first may differ.
 

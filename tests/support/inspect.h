@@ -1,5 +1,5 @@
-// What mappings to models read of the runtime's objects, without taking a step of the schedule. Only
-// in programs that link rota_explored.
+// What mappings to models read of the runtime's objects, without taking a step of the schedule.
+// Only in programs that link rota_explored.
 #ifndef ROTA_TESTS_SUPPORT_INSPECT_H
 #define ROTA_TESTS_SUPPORT_INSPECT_H
 
