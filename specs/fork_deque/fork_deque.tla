@@ -45,12 +45,13 @@ Taken(y) == [e \in All |-> IF e = y THEN takes[e] + 1 ELSE takes[e]]
 
 TypeOK ==
   /\ \A i \in 0..(size - 1) : ring[i] \in All \cup {None}
-  /\ top \in 0..Elements
+  /\ top \in 0..(Elements + 1)  \* one more while a thief finds out that it is too late
   /\ bottom \in -1..Elements
   /\ old_top \in 0..Elements
   /\ lock \in Thieves \cup {None, Owner}
   /\ owner \in {"idle", "room", "slot", "publish", "retreat", "compare", "settle", "judge"}
-  /\ \A h \in Thieves : thief[h] \in {"idle", "claim", "compare", "unlock"}
+  /\ \A h \in Thieves : thief[h] \in {"idle", "look", "lock", "claim", "compare",
+                                      "back", "unlock"}
 
 Init ==
   /\ ring = [i \in 0..(Capacity - 1) |-> None]
@@ -176,16 +177,34 @@ SettledTheirs ==
 
 (* --------------------------------- thieves ------------------------------- *)
 
-\* steal(): not if it looks empty, not if another thief is at work.
-TryLock(h) ==
+\* steal(): not if it looks empty. Two loads, so what they say may never have been true at once ...
+LookBottom(h) ==
   /\ thief[h] = "idle"
-  /\ top < bottom
+  /\ limit' = [limit EXCEPT ![h] = bottom]
+  /\ thief' = [thief EXCEPT ![h] = "look"]
+  /\ UNCHANGED <<ring, size, top, bottom, old_top, lock, pushed, owner, b, x, saw, t, takes>>
+
+LookTop(h) ==
+  /\ thief[h] = "look"
+  /\ limit' = [limit EXCEPT ![h] = 0]
+  /\ thief' = [thief EXCEPT ![h] = IF limit[h] <= top THEN "idle" ELSE "lock"]
+  /\ UNCHANGED <<ring, size, top, bottom, old_top, lock, pushed, owner, b, x, saw, t, takes>>
+
+\* ... and not if another thief is at work. By now the deque may be empty.
+TryLock(h) ==
+  /\ thief[h] = "lock"
   /\ lock = None
   /\ lock' = h
   /\ t' = [t EXCEPT ![h] = top]
   /\ limit' = [limit EXCEPT ![h] = bottom]
   /\ thief' = [thief EXCEPT ![h] = "claim"]
   /\ UNCHANGED <<ring, size, top, bottom, old_top, pushed, owner, b, x, saw, takes>>
+
+\* Whoever has the lock may be somebody for whom that is part of a step here.
+GiveUp(h) ==
+  /\ thief[h] = "lock"
+  /\ thief' = [thief EXCEPT ![h] = "idle"]
+  /\ UNCHANGED <<ring, size, top, bottom, old_top, lock, pushed, owner, b, x, saw, t, limit, takes>>
 
 Advance(h) ==
   /\ thief[h] = "claim"
@@ -211,9 +230,15 @@ ThiefTakes(h) ==
   /\ limit' = [limit EXCEPT ![h] = 0]
   /\ UNCHANGED <<ring, size, top, bottom, old_top, pushed, owner, b, x, saw>>
 
-StepBack(h) ==
+\* Nothing there: the thief steps back, and meanwhile the owner may push.
+ThiefTooLate(h) ==
   /\ thief[h] = "compare"
   /\ t[h] >= BottomSeen(h)
+  /\ thief' = [thief EXCEPT ![h] = "back"]
+  /\ UNCHANGED <<ring, size, top, bottom, old_top, lock, pushed, owner, b, x, saw, t, limit, takes>>
+
+StepBack(h) ==
+  /\ thief[h] = "back"
   /\ top' = IF Mutant = "no_step_back" THEN top ELSE t[h]
   /\ lock' = None
   /\ thief' = [thief EXCEPT ![h] = "idle"]
@@ -227,7 +252,9 @@ OwnerStep ==
   \/ Push \/ FindRoom \/ Grow \/ StoreSlot \/ StoreBottom
   \/ Pop \/ Retreat \/ OwnerTakes \/ Conflict \/ LockToSettle \/ SettledOurs \/ SettledTheirs
 
-ThiefStep(h) == TryLock(h) \/ Advance(h) \/ ThiefMayTake(h) \/ ThiefTakes(h) \/ StepBack(h)
+ThiefStep(h) ==
+  \/ LookBottom(h) \/ LookTop(h) \/ TryLock(h) \/ GiveUp(h) \/ Advance(h)
+  \/ ThiefMayTake(h) \/ ThiefTakes(h) \/ ThiefTooLate(h) \/ StepBack(h)
 
 Resting == owner = "idle" /\ \A h \in Thieves : thief[h] = "idle"
 

@@ -58,7 +58,9 @@ class fork_deque {
 
   // A hint for others; exact for the owner only if it says true.
   bool empty() const noexcept {
-    return bottom_.load(sync::memory_order_relaxed) <= top_.load(sync::memory_order_relaxed);
+    // In this order, as the spec has it.
+    const std::int64_t b = bottom_.load(sync::memory_order_relaxed);
+    return b <= top_.load(sync::memory_order_relaxed);
   }
 
  private:

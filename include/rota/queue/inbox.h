@@ -6,6 +6,7 @@
 // Promised: jobs come out in the order in which they were put, each once. put() never waits.
 // Taking everything at once is what makes it safe for several takers: there is no single element
 // for two of them to disagree about, and no ABA.
+// Spec: specs/inbox.
 #ifndef ROTA_QUEUE_INBOX_H
 #define ROTA_QUEUE_INBOX_H
 

@@ -36,7 +36,7 @@ class fork_deque {
     settle,
     judge,
   };
-  enum class thief_place : std::uint8_t { idle, claim, compare, unlock };
+  enum class thief_place : std::uint8_t { idle, look, lock, claim, compare, back, unlock };
 
   struct state {
     std::array<number, most_slots> ring{};  // slots from `size` on are empty
@@ -68,9 +68,13 @@ class fork_deque {
     LockToSettle,
     SettledOurs,
     SettledTheirs,
+    LookBottom,
+    LookTop,
     TryLock,
+    GiveUp,
     Advance,
     ThiefMayTake,
+    ThiefTooLate,
     ThiefTakes,
     StepBack,
     Finished,
@@ -87,7 +91,7 @@ class fork_deque {
     room_without_lock,
   };
 
-  int elements = 4;
+  int elements = 3;
   int thieves = 2;
   int capacity = 1;
   mistake mutant = mistake::none;
@@ -109,7 +113,8 @@ class fork_deque {
          {"Push", "FindRoom", "Grow", "StoreSlot", "StoreBottom", "Pop", "Retreat", "OwnerTakes",
           "Conflict", "LockToSettle", "SettledOurs", "SettledTheirs"})
       all.push_back({name, 1, "OwnerStep", fairness::weak});
-    for (const char* name : {"TryLock", "Advance", "ThiefMayTake", "ThiefTakes", "StepBack"})
+    for (const char* name : {"LookBottom", "LookTop", "TryLock", "GiveUp", "Advance",
+                             "ThiefMayTake", "ThiefTooLate", "ThiefTakes", "StepBack"})
       all.push_back({name, count(), "ThiefStep", fairness::weak});
     all.push_back({"Finished", 1, "", fairness::none});
     return all;
@@ -175,7 +180,8 @@ class fork_deque {
   void fields(const state& s, F f) const {
     static constexpr std::array places = {"idle",    "room",    "slot",   "publish",
                                           "retreat", "compare", "settle", "judge"};
-    static constexpr std::array thief_places = {"idle", "claim", "compare", "unlock"};
+    static constexpr std::array thief_places = {"idle",    "look", "lock",  "claim",
+                                                "compare", "back", "unlock"};
     f("ring", text(s.ring.data(), s.ring.data() + s.size));
     f("size", s.size);
     f("top", s.top);
@@ -238,8 +244,8 @@ class fork_deque {
 
   bool typed(const state& s) const {
     const auto is_place = [this](number n) { return n >= 0 && n <= elements; };
-    return std::all_of(s.ring.begin(), s.ring.end(), is_place) && is_place(s.top) &&
-           (s.bottom == -1 || is_place(s.bottom)) && is_place(s.old_top) &&
+    return std::all_of(s.ring.begin(), s.ring.end(), is_place) && s.top >= 0 &&
+           s.top <= elements + 1 && (s.bottom == -1 || is_place(s.bottom)) && is_place(s.old_top) &&
            (s.lock == owner_id || (s.lock >= none && s.lock <= thieves));
   }
 
@@ -344,7 +350,17 @@ class fork_deque {
     };
     switch (s.thief[h]) {
       case idle:
-        if (s.top >= s.bottom || s.lock != none) break;
+        n.limit[h] = s.bottom;
+        go(LookBottom, look);
+        break;
+      case look:
+        n.limit[h] = 0;
+        go(LookTop, s.limit[h] <= s.top ? idle : thief_place::lock);
+        break;
+      case thief_place::lock:
+        // Whoever has the lock may be somebody for whom that is part of a step.
+        go(GiveUp, idle);
+        if (s.lock != none) break;
         n.lock = id(h);
         n.t[h] = s.top;
         n.limit[h] = s.bottom;
@@ -358,9 +374,12 @@ class fork_deque {
         if (s.t[h] < (has(mistake::thief_reads_first) ? s.limit[h] : s.bottom)) {
           go(ThiefMayTake, unlock);
         } else {
-          if (!has(mistake::no_step_back)) n.top = s.t[h];
-          end(StepBack);
+          go(ThiefTooLate, back);
         }
+        break;
+      case back:
+        if (!has(mistake::no_step_back)) n.top = s.t[h];
+        end(StepBack);
         break;
       case unlock:
         take(n, slot_of(s, s.t[h]));
