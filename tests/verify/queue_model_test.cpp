@@ -161,5 +161,27 @@ TEST(IdleSetModel, WorkersAndPostersAreInterchangeable) {
   }
 }
 
+TEST(PoolModel, HasTheStatesOfTheSpec) {
+  EXPECT_EQ(distinct("pool", {}), 23313u);
+  EXPECT_EQ(distinct("pool", {{"Workers", "1"}, {"Jobs", "1"}}), 200u);
+  EXPECT_EQ(distinct("pool", {{"Workers", "3"}, {"Jobs", "1"}}), 13848u);
+  EXPECT_EQ(distinct("pool", {{"Workers", "3"}}), 219886u);
+  EXPECT_EQ(distinct("pool", {{"Jobs", "3"}}), 312597u);
+}
+
+TEST(PoolModel, TakesEveryStep) { EXPECT_EQ(check_model("pool").never_taken(), ""); }
+
+TEST(PoolModel, MutantsAreCaught) {
+  expect_caught("pool", {},
+                {{"wake_dropped", "WorkConserving"},
+                 {"no_surplus_look", "WorkConserving"},
+                 {"no_second_look", "WorkConserving"},
+                 {"thief_drops", "NoJobLost"},
+                 {"taken_twice", "OnceOnly"},
+                 {"stop_forgets", "deadlock_free StopWakesAll"}});
+  EXPECT_THROW(model_named("pool").make({{"Jobs", "1"}, {"Mutant", "no_surplus_look"}}),
+               bad_setting);
+}
+
 }  // namespace
 }  // namespace rota::verify::test

@@ -1,6 +1,7 @@
 #include "verify/models/families.h"
 #include "verify/models/fork_deque.h"
 #include "verify/models/idle_set.h"
+#include "verify/models/pool.h"
 #include "verify/models/run_queue.h"
 
 namespace rota::verify::detail {
@@ -10,6 +11,7 @@ std::vector<model_entry> queue_models() {
       describe<run_queue>("run_queue", "a worker's ring: each job once and in order"),
       describe<fork_deque>("fork_deque", "continuations that owner and thieves take: each once"),
       describe<idle_set>("idle_set", "workers that sleep, search and wake each other"),
+      describe<pool>("pool", "jobs and sleepers: what the pool promises of them"),
   };
 }
 
