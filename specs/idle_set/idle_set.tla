@@ -7,7 +7,8 @@
 (* worker as a searcher in one step, and wakes nobody while somebody         *)
 (* searches. So whoever leaves the search as the last one looks for more:    *)
 (*   with a job in hand: heavy fence, then is there more? Wake the next;     *)
-(*   with nothing:       set the bit, heavy fence, then look once more.      *)
+(*   with nothing:       set the bit, heavy fence, then look once more, and  *)
+(*                       be counted again if something is there.             *)
 (* A worker that runs dry while half of the others search already looks      *)
 (* around without being counted. What it brings home it offers.              *)
 (*                                                                           *)
@@ -349,14 +350,16 @@ Look(w) ==
   /\ Go(w, IF SeesWork(w) THEN "leave" ELSE "asleep")
   /\ UNCHANGED <<bits, searchers, notifier, queues, back, searching, chosen, posters>>
 
-\* Out of the set. Whoever was chosen meanwhile is counted as a searcher.
+\* Out of the set. Whoever was chosen meanwhile is counted as a searcher. Whoever saw work counts
+\* itself again: producers that saw it searching before it entered rely on it to look for more.
 Leave(w) ==
   /\ \/ at[w] = "leave"
      \/ at[w] = "asleep" /\ (notifier[w] = "notified" \/ Naps)
   /\ notifier' = [notifier EXCEPT ![w] = "running"]
   /\ searching' = [searching EXCEPT ![w] = w \notin bits]
   /\ bits' = bits \ {w}
-  /\ Go(w, "scan")
+  /\ Go(w, IF at[w] = "leave" /\ w \in bits /\ Mutant # "leave_uncounted"
+             THEN "search" ELSE "scan")
   /\ UNCHANGED <<searchers, queues, back, chosen, posters>>
 
 (* --------------------------------- posters ------------------------------- *)

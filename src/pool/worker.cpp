@@ -422,24 +422,31 @@ bool worker::sees_work() const noexcept {
     notifier_.prepare_park([&] { idle_.enter(index_, searching); });
     searching = false;
     if (sees_work()) {
-      // Whoever took us out of the set counts us as a searcher.
-      searching = !idle_.leave(index_);
+      searching = leave_to_search();
       notifier_.cancel();
       continue;
     }
     if (idle_.all()) {
       home_.check_quiet();
       if (sees_work()) {
-        searching = !idle_.leave(index_);
+        searching = leave_to_search();
         notifier_.cancel();
         continue;
       }
     }
     const bool napped = sleep_until_work();
-    searching = !idle_.leave(index_);
+    searching = napped ? !idle_.leave(index_) : leave_to_search();
     if (napped)
       if (job* j = take_stuck()) return found_work(searching), j;
   }
+}
+
+// Out of the set again, without having slept as others believe. Producers that saw us searching, or
+// as the lookout, left their jobs to us: so we count as a searcher again, who looks for more than
+// it takes, unless so many search that one of them will (specs/idle_set). True if we count; whoever
+// took us out of the set has counted us already.
+bool worker::leave_to_search() noexcept {
+  return !idle_.leave(index_) || idle_.begin_search(index_);
 }
 
 // Parks until notified, or until a timer is due. True if it was the lookout's nap that is over.

@@ -148,6 +148,7 @@ class alignas(64) worker {
   bool steal_from(worker& victim);
   job* take_stuck() noexcept;
   bool sees_work() const noexcept;
+  bool leave_to_search() noexcept;
   bool sleep_until_work();
   void found_work(bool searching) noexcept;
   bool leaves_slots_alone() const noexcept;

@@ -34,6 +34,32 @@ struct inspect {
   static const auto* slots(const fork_deque& d) { return d.slots_.get(); }
   static std::int64_t size(const fork_deque& d) { return d.mask_ + 1; }
   static std::int64_t old_top(const fork_deque& d) { return d.old_top_; }
+
+  // --- the pool ---
+
+  // Calls f with every job that is queued there.
+  template <class F>
+  static void each_posted(const pool& p, F f) {
+    for (job* j = p.injector_.newest_.peek(); j; j = j->link) f(j);
+  }
+  template <class F>
+  static void each_in_ring(const worker& w, F f) {
+    const run_queue& q = w.ring_;
+    const std::uint64_t end = q.tail_.peek();
+    for (std::uint64_t i = q.head_.peek(); i < end; ++i) f(q.slots_[i & q.mask_].peek());
+  }
+  static job* in_slot(const worker& w) { return w.next_.peek(); }
+
+  // Where a worker is on its way to sleep: its notifier's word, and whether it is in the idle set.
+  enum class ticket : std::uint8_t { running, prepared, parked, notified };
+  static ticket ticket_of(const worker& w) {
+    return static_cast<ticket>(w.notifier_.state_.peek());
+  }
+  static bool is_idle(const pool& p, unsigned w) {
+    return (p.idle_.word_of(w).bits.peek() & idle_set::bit(w)) != 0;
+  }
+  static unsigned lookout(const pool& p) { return p.lookout_.peek(); }
+  static bool is_stopping(const pool& p) { return p.stopping_.peek(); }
 };
 
 }  // namespace rota::detail

@@ -117,6 +117,7 @@ class idle_set {
     wake_before_push,
     no_surplus_look,
     steal_without_offer,
+    leave_uncounted,
   };
 
   int workers = 2;
@@ -139,7 +140,7 @@ class idle_set {
     c("Post", post, {"injector", "mail", "mail_then_offer"}, "how a job is posted");
     c("Mutant", mutant,
       {"none", "no_second_look", "no_heavy_fence", "wake_before_push", "no_surplus_look",
-       "steal_without_offer"},
+       "steal_without_offer", "leave_uncounted"},
       "a mistake to plant");
   }
 
@@ -154,6 +155,9 @@ class idle_set {
         return unless(posters > 1 || start > 2, "two Posters, or Start=3");
       case mistake::steal_without_offer:
         return unless(workers > 3 && start > 2, "four Workers and Start=3");
+      case mistake::leave_uncounted:
+        return unless(workers > 2 && spawns > 1 && start > 0 && ends > 0,
+                      "three Workers, two Spawns, Start and Ends");
       default:
         return "";
     }
@@ -594,7 +598,11 @@ class idle_set {
         n.notifier[w] = ticket::running;
         n.searching[w] = !(s.bits & bit(w));
         n.bits = static_cast<worker_set>(s.bits & ~bit(w));
-        go(Leave, place::scan);
+        // Producers that saw it searching before it entered rely on it to look for more.
+        if (s.at[w] == place::leave && !n.searching[w] && !has(mistake::leave_uncounted))
+          go(Leave, place::search);
+        else
+          go(Leave, place::scan);
         break;
       default:
         break;
