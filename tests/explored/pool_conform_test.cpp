@@ -342,8 +342,9 @@ TEST_P(PoolConform, EveryStepIsOneOfTheModel) {
   model m;
   m.workers = static_cast<int>(GetParam());
   m.jobs = most_jobs;
-  // The stopper waits, and a thread ends, without another step.
-  follower follow{m, {.hidden = {model::StopEnds, model::Exit}}};
+  // A call returns, the stopper waits, and a thread ends, without another step: these come together
+  // with the step before them.
+  follower follow{m, {.hidden = {model::EndOffer, model::StopEnds, model::Exit}}};
   for (const scenario& s : scenarios()) {
     for (const auto& o :
          {with(strategy::bounded, 2500), with(strategy::pct, 1000), with(strategy::random, 500)}) {
