@@ -150,13 +150,11 @@ endfunction()
 
 # rota_add_scenarios(<name> <source>...)
 #
-# A program of scenarios for the explorer, and a test explored_<scenario> for each of them. Always
-# optimised: how much is explored in a given time is what counts.
+# A program of scenarios for the explorer, and a test explored_<scenario> for each of them.
 function(rota_add_scenarios name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE rota_explored)
   target_include_directories(${name} PRIVATE ${rota_source_dir}/src ${rota_source_dir}/tests)
-  target_compile_options(${name} PRIVATE -O2)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
   foreach(source IN LISTS ARGN)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
