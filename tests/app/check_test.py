@@ -136,7 +136,8 @@ class Mutants(unittest.TestCase):
         if not LARGE:
             self.skipTest("for an optimised program")
         for model in json.loads(rota("list", "--json")[0]):
-            rows = answer(model["name"], "--mutants")
+            # Some mutants have no end of states, so the first violation is enough.
+            rows = answer(model["name"], "--mutants", "--first")
             self.assertTrue(rows, model)
             for row in rows:
                 self.assertTrue(row.get("violates") or row.get("left_out"), (model["name"], row))
