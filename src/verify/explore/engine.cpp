@@ -355,7 +355,7 @@ thread_state& engine::pick() {
       if (pass_time()) continue;
       standstill();
     }
-    if (c.idle_spinners) look_for_livelock();
+    if (c.idle_spinners && time_helps_spinners()) continue;
     if (step_ > options_.max_steps) return fair_turn();
     unsigned chosen = 0;
     if (c.count > 1 || sleeping_) {
@@ -395,13 +395,13 @@ thread_state& engine::fair_turn() {
   return *running_;
 }
 
-// Everybody who could go on only looks again and again. If time can help, it passes.
-void engine::look_for_livelock() {
+// If everybody who could go on only looks again and again, time has to help. True if it passed.
+bool engine::time_helps_spinners() {
   for (unsigned i = 0; i < count_; ++i)
     if (is_enabled(threads_[i]) && threads_[i].pending.what != step::kind::time &&
         threads_[i].idle_pauses < idle_looks)
-      return;
-  if (pass_time()) return;
+      return false;
+  if (pass_time()) return true;
   std::string who;
   for (unsigned i = 0; i < count_; ++i) {
     if (!is_enabled(threads_[i])) continue;

@@ -259,7 +259,7 @@ class engine {
   thread_state& fair_turn();
   bool pass_time();
   time_point next_deadline() const noexcept;
-  void look_for_livelock();
+  bool time_helps_spinners();
   [[noreturn]] void standstill();
   [[noreturn]] void leave(ending e);
   unsigned value(unsigned count);
