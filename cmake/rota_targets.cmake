@@ -88,7 +88,7 @@ endfunction()
 # rota_add_test(<file>)
 #
 # An executable and a test, both called <layer>_<stem of the file>, labelled with the layer. Those of
-# verify, explore and explored link the library of that name.
+# verify, coop, explore and explored link the library of that name.
 # A file that ends in _stress_test.cpp is built a second time, with the suffix _shaken, against
 # rota_shaken; both are labelled stress and get two processors, as far as there are so many.
 function(rota_add_test file)
@@ -106,7 +106,7 @@ function(rota_add_test file)
     endif()
   else()
     set(library rota)
-    if(layer MATCHES "^(verify|explore|explored)$")
+    if(layer MATCHES "^(verify|coop|explore|explored)$")
       set(library rota_${layer})
     endif()
     rota_add_test_program(${target} ${file} ${library})

@@ -1,6 +1,7 @@
 #include "command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <exception>
 #include <iostream>
@@ -16,7 +17,8 @@ command& command::add(std::string name, std::string help) {
 // Builds the parser from the commands.
 class command_line {
  public:
-  explicit command_line(const command& program) : app_(program.help_, program.name_) {
+  explicit command_line(const command& program)
+      : program_(program), app_(program.help_, program.name_) {
     fill(app_, program);
   }
 
@@ -26,7 +28,7 @@ class command_line {
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return app_.exit(error);  // --help
       complain(argc, argv, error);
-      return 2;
+      return named_by(argc, argv).usage_status_;
     }
     try {
       return chosen_->action_();
@@ -67,6 +69,7 @@ class command_line {
               made->transform(right.description(""));  // the help has its own words
             }
             made->type_name(o.type);
+            made->required(o.required);
           }
         },
         o.value);
@@ -88,6 +91,18 @@ class command_line {
                  ", not " + text;
         },
         "");
+  }
+
+  // The command that the first words name, as far as they do.
+  const command& named_by(int argc, char** argv) const {
+    const command* c = &program_;
+    for (int at = 1; at < argc; ++at) {
+      const auto below = std::find_if(c->below_.begin(), c->below_.end(),
+                                      [&](const auto& b) { return b->name_ == argv[at]; });
+      if (below == c->below_.end()) break;
+      c = below->get();
+    }
+    return *c;
   }
 
   // Says what was wrong, and what there is.
@@ -118,6 +133,7 @@ class command_line {
       std::cerr << name << ": there is no '" << word << "'; there are: " << below << '\n';
   }
 
+  const command& program_;
   CLI::App app_;
   const command* chosen_ = nullptr;
 };

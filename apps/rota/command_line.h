@@ -23,7 +23,7 @@
 namespace rota::app {
 
 struct option {
-  std::string name;       // "--set"
+  std::string name;       // "--set"; without dashes for a word that stands by itself
   std::string type = {};  // what follows it, for the help: "NAME=VALUE"; a flag has nothing
   std::string help = {};
   // Where it goes; holds the default. A vector's option may be repeated.
@@ -33,6 +33,7 @@ struct option {
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   bool bytes = false;      // a number of bytes, as 500MB
   std::string needs = {};  // an option without which it makes no sense
+  bool required = false;
 };
 
 class command {
@@ -44,6 +45,8 @@ class command {
   void option(app::option o) { options_.push_back(std::move(o)); }
   // What --help says at the end.
   void footer(std::function<std::string()> text) { footer_ = std::move(text); }
+  // The exit status for wrong usage of this command, if it is not 2.
+  void usage_status(int status) { usage_status_ = status; }
   // What to do when it was chosen; gives the exit status. A command without needs one below it.
   void run(std::function<int()> action) { action_ = std::move(action); }
 
@@ -56,10 +59,11 @@ class command {
   std::vector<std::unique_ptr<command>> below_;
   std::function<std::string()> footer_;
   std::function<int()> action_;
+  int usage_status_ = 2;
 };
 
-// Reads the words and does what they say. Exit status 2, with a line that says what there is, if
-// they make no sense; 1 if the command throws.
+// Reads the words and does what they say. Exit status 2 (or what the command says), with a line
+// that says what there is, if they make no sense; 1 if the command throws.
 int run_command_line(command& program, int argc, char** argv);
 
 }  // namespace rota::app

@@ -1,9 +1,10 @@
 // The program `rota`: one command a job, `--help` everywhere.
 //
-// Exit status: 0 fine, 1 the answer is no, 2 wrong usage.
+// Exit status: 0 fine, 1 the answer is no, 2 wrong usage; a command that has others says so.
 
 #include "check.h"
 #include "command_line.h"
+#include "coop.h"
 #include "tour.h"
 
 int main(int argc, char** argv) {
@@ -12,5 +13,6 @@ int main(int argc, char** argv) {
   program.footer([] { return "Start with `rota tour`. The library's pages are in docs/."; });
   rota::app::add_tour(program);
   rota::app::add_check(program);
+  rota::app::add_coop(program);
   return rota::app::run_command_line(program, argc, argv);
 }

@@ -1,0 +1,288 @@
+#include "coop.h"
+
+#include <rota/coop/log.h>
+#include <rota/coop/parse.h>
+#include <rota/coop/program.h>
+#include <rota/coop/run.h>
+#include <rota/coop/trace.h>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace rota::app {
+
+namespace {
+
+// The exit status of `rota coop`, which is that of section 1.4 of the languages' definition.
+enum status : int {
+  fine = 0,
+  wrong_usage = 1,
+  static_errors = 2,
+  run_time_error = 3,
+  deadlock = 4,
+  step_limit = 5
+};
+
+struct wrong_words : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What the command line asks for.
+struct request {
+  std::string file;
+  std::string semantics = "lagc-sched";
+  std::uint64_t seed = 1;
+  std::uint64_t limit = 1000;
+  std::string trace;
+  std::string log;
+  bool json = false;
+};
+
+std::string read_source(const std::string& file) {
+  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream in{file, std::ios::binary};
+  std::ostringstream text;
+  // An empty file has nothing to read, which is no failure to read it.
+  if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf())) || in.bad())
+    throw wrong_words("cannot read " + file);
+  return text.str();
+}
+
+// A file that a run writes to, or standard output for "-", or nothing.
+class sink {
+ public:
+  explicit sink(const std::string& path) : path_(path) {
+    if (path.empty() || path == "-") return;
+    file_.open(path, std::ios::binary);
+    if (!file_) throw wrong_words("cannot write " + path);
+  }
+
+  explicit operator bool() const { return !path_.empty(); }
+  std::ostream& stream() { return path_ == "-" ? std::cout : file_; }
+
+  void close() {
+    if (path_.empty()) return;
+    stream().flush();
+    if (!stream()) throw std::runtime_error("cannot write " + path_);
+  }
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+// --- errors in the text -------------------------------------------------------------------------
+
+int report(const request& r, const std::vector<coop::static_error>& errors) {
+  constexpr std::size_t enough = 20;
+  for (std::size_t i = 0; i < errors.size() && i < enough; ++i)
+    std::cerr << to_string(errors[i], r.file) << '\n';
+  if (errors.size() > enough)
+    std::cerr << r.file << ": and " << errors.size() - enough << " more\n";
+  if (r.json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const coop::static_error& e : errors)
+      all.push_back({{"line", e.at.line},
+                     {"column", e.at.column},
+                     {"kind", name_of(e.kind)},
+                     {"message", e.message}});
+    std::cout << nlohmann::ordered_json{{"end", "static-error"}, {"errors", all}}.dump(2) << '\n';
+  }
+  return static_errors;
+}
+
+// --- how it ended -------------------------------------------------------------------------------
+
+std::string text_of(const coop::value& v) {
+  switch (v.kind) {
+    case coop::value_kind::integer:
+      return std::to_string(v.number);
+    case coop::value_kind::boolean:
+      return v.number ? "true" : "false";
+    case coop::value_kind::task:
+      break;
+  }
+  return "task " + std::to_string(v.number);
+}
+
+std::string counted(std::uint64_t n, const std::string& thing) {
+  return std::to_string(n) + ' ' + thing + (n == 1 ? "" : "s");
+}
+
+// "task 2 at 4:12 awaits task 1".
+std::string text_of(const coop::blocked_task& b) {
+  const std::string what = b.head == coop::statement_kind::await
+                               ? "awaits task " + std::to_string(b.on)
+                               : "waits for its guard";
+  return "task " + std::to_string(b.task) + " at " + to_string(b.at) + ' ' + what;
+}
+
+void print_summary(const coop::outcome& o) {
+  std::cout << (o.end == coop::ending::limit ? "stopped" : name_of(o.end)) << " after "
+            << counted(o.steps, "step");
+  if (o.end == coop::ending::limit) std::cout << ", the limit (--limit)";
+  std::cout << '\n';
+  for (const coop::blocked_task& b : o.blocked) std::cout << "  " << text_of(b) << '\n';
+  for (const auto& [name, v] : o.state) std::cout << name << " = " << text_of(v) << '\n';
+}
+
+void print_json(const request& r, const coop::program& p, const coop::outcome& o) {
+  nlohmann::ordered_json all{{"language", name_of(p.language())},
+                             {"semantics", name_of(p.semantics())}};
+  if (!is_scheduler(p.semantics())) all["seed"] = r.seed;
+  all["limit"] = r.limit;
+  all.update(nlohmann::ordered_json::parse(end_record(o)));
+  std::cout << all.dump(2) << '\n';
+}
+
+int status_of(coop::ending end) {
+  switch (end) {
+    case coop::ending::done:
+      return fine;
+    case coop::ending::deadlock:
+      return deadlock;
+    case coop::ending::limit:
+      return step_limit;
+    case coop::ending::error:
+      break;
+  }
+  return run_time_error;
+}
+
+// --- rota coop run ------------------------------------------------------------------------------
+
+// Steps are shown one by one if somebody wants to see them; otherwise the fast way is the same.
+coop::outcome run_program(const coop::program& p, const coop::run_options& options, sink& trace,
+                          sink& log) {
+  coop::log_writer log_lines{log.stream(), p};
+  if (!trace && is_scheduler(p.semantics())) return run(p, options, log ? &log_lines : nullptr);
+  coop::trace_writer trace_lines{trace.stream(), p, options};
+  coop::log_observer logged{log_lines};
+  std::vector<coop::run_observer*> observers;
+  if (trace) observers.push_back(&trace_lines);
+  if (log) observers.push_back(&logged);
+  return run_by_rules(p, rules_of(p), options, observers);
+}
+
+void refuse_what_collides(const request& r) {
+  const int to_output = (r.trace == "-") + (r.log == "-") + (r.json ? 1 : 0);
+  if (to_output > 1)
+    throw wrong_words("only one of --trace -, --log - and --json can go to standard output");
+}
+
+int run_file(const request& r) {
+  refuse_what_collides(r);
+  const auto how = coop::semantics_named(r.semantics);
+  if (!how)
+    throw wrong_words("--semantics " + r.semantics +
+                      ": there are lagc-sched, sos-sched, lagc, sos");
+  const coop::parsed text = coop::parse(read_source(r.file));
+  if (!text) return report(r, text.errors);
+  if (!exists(*how, text.tree.language))
+    throw wrong_words("--semantics " + r.semantics + " is for the language coopwhile; " + r.file +
+                      " is in " + std::string(name_of(text.tree.language)) +
+                      ", for which there are lagc-sched and lagc");
+  const coop::program p = compile(text.tree, *how);
+  sink trace{r.trace};
+  sink log{r.log};
+  const coop::outcome o = run_program(p, {r.limit, r.seed}, trace, log);
+  trace.close();
+  log.close();
+  if (r.json)
+    print_json(r, p, o);
+  else if (r.trace != "-" && r.log != "-")
+    print_summary(o);
+  if (o.end == coop::ending::error)
+    std::cerr << r.file << ':' << to_string(o.error.at)
+              << ": error: " << coop::message_of(o.error.error) << " (task " << o.task << ") ["
+              << name_of(o.error.error) << "]\n";
+  return status_of(o.end);
+}
+
+constexpr const char* about_run =
+    R"(FILE is a program in one of four languages; its first line says in which:
+
+  language while;       skip   x := e   if e { ... }   while e { ... }
+  language spawn;       and spawn(m, e): tasks, interleaved after every statement
+  language guard;       and :: e; the rest waits until e holds
+  language coopwhile;   and spawn(m, e, x)   suspend   await x
+                        one task is active; it gives way at suspend, await, :: and its end.
+                        A program that does not say is in this one.
+
+  m(p) { ... }          procedures, with one parameter, stand before the main block { ... }
+  expressions           || && == != < <= > >= + - * / % ! - ( ) true false; 64-bit integers
+  comments              // to the end of the line, /* ... */
+
+Semantics:
+  lagc-sched   the fair scheduler, rules (6)-(8), (10), (18)-(24)
+  sos-sched    the scheduler of Figures 5 and 7, coopwhile only
+  lagc, sos    any step that is possible, chosen at random by --seed
+
+Output: how the run ended and the final state; of the trace, the log and --json one can go to
+standard output, with - for its file.
+
+Exit status: 0 done, 1 wrong usage, 2 an error in the text (FILE:LINE:COL: error: ... [KIND]),
+3 a run-time error, 4 a deadlock, 5 stopped at the limit.
+
+  rota coop run program.cw
+  rota coop run program.cw --trace - --limit 100
+  echo '{ x := 6 * 7 }' | rota coop run - --json
+)";
+
+void add_run(command& coop) {
+  auto r = std::make_shared<request>();
+  command& run = coop.add("run", "runs a program and tells how it ended");
+  run.usage_status(wrong_usage);
+  run.option({.name = "FILE",
+              .help = "the program; - for standard input",
+              .value = &r->file,
+              .required = true});
+  run.option({.name = "--semantics",
+              .type = "NAME",
+              .help = "lagc-sched (the default), sos-sched, lagc or sos",
+              .value = &r->semantics});
+  run.option({.name = "--seed",
+              .type = "N",
+              .help = "the same seed makes the same choices under lagc and sos: 1",
+              .value = &r->seed});
+  run.option({.name = "--limit",
+              .type = "N",
+              .help = "stop after so many steps: 1000",
+              .value = &r->limit});
+  run.option({.name = "--trace",
+              .type = "FILE",
+              .help = "write every step, as lines of JSON; - for standard output",
+              .value = &r->trace});
+  run.option({.name = "--log",
+              .type = "FILE",
+              .help = "write what can be observed from outside, as lines of JSON",
+              .value = &r->log});
+  run.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
+  run.footer([] { return about_run; });
+  run.run([r]() -> int {
+    try {
+      return run_file(*r);
+    } catch (const wrong_words& wrong) {
+      std::cerr << "rota coop run: " << wrong.what() << '\n';
+      return wrong_usage;
+    }
+  });
+}
+
+}  // namespace
+
+void add_coop(command& program) {
+  command& coop = program.add("coop", "runs programs in the languages of fair scheduling");
+  coop.usage_status(wrong_usage);
+  add_run(coop);
+}
+
+}  // namespace rota::app

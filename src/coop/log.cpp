@@ -1,0 +1,64 @@
+#include <rota/coop/log.h>
+
+#include <ostream>
+
+#include "json.h"
+
+namespace rota::coop {
+
+namespace {
+
+std::string_view name_of(log_kind kind) {
+  switch (kind) {
+    case log_kind::call:
+      return "callEv";
+    case log_kind::call_reaction:
+      return "callREv";
+    case log_kind::completion:
+      return "compEv";
+    case log_kind::completion_reaction:
+      return "compREv";
+    case log_kind::resume:
+      break;
+  }
+  return "resume";
+}
+
+}  // namespace
+
+void add_records(const derivation& d, log_sink& log) {
+  for (const event& e : d.events) {
+    switch (e.kind) {
+      case event_kind::call:
+        log.add({log_kind::call, e.task, e.procedure, e.argument});
+        break;
+      case event_kind::call_reaction:
+        log.add({log_kind::call_reaction, e.task, e.procedure, e.argument});
+        break;
+      case event_kind::completion:
+        log.add({.kind = log_kind::completion, .task = e.task});
+        break;
+      case event_kind::completion_reaction:
+        log.add({.kind = log_kind::completion_reaction, .task = e.task, .by = d.task});
+        break;
+      case event_kind::done:
+        break;
+    }
+  }
+  if (d.resumes && d.events.empty()) log.add({.kind = log_kind::resume, .task = d.task});
+}
+
+void log_writer::add(const log_record& r) {
+  std::string line = "{";
+  json::member(line, "ev", name_of(r.kind));
+  if (r.procedure != no_procedure) {
+    json::member(line, "m", std::string_view(program_.procedures()[r.procedure].name));
+    json::member(line, "v", r.argument);
+  }
+  if (r.task != no_task) json::member(line, "f", r.task);
+  if (r.by != no_task) json::member(line, "by", r.by);
+  line += "}\n";
+  out_.write(line.data(), static_cast<std::streamsize>(line.size()));
+}
+
+}  // namespace rota::coop
