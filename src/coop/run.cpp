@@ -348,10 +348,12 @@ class machine {
     return o;
   }
 
-  // All have been passed, so the first is the first again.
   outcome end_deadlocked() const {
     outcome o = end(ending::deadlock);
-    for (task_id f : ring_.blocked_at_rear()) {
+    // Those that were passed in search of an enabled one stand last, but were the first.
+    std::vector<task_id> order = ring_.blocked_at_rear();
+    std::rotate(order.begin(), order.end() - static_cast<std::ptrdiff_t>(ahead_), order.end());
+    for (task_id f : order) {
       const instruction& i = program_.at(tasks_[f].rest);
       const bool awaits = i.head == statement_kind::await;
       const environment seen{globals_.data(), &tasks_[f].parameter};

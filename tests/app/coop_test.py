@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""`rota coop` as its users meet it: what goes where, and the exit status.
+
+  coop_test.py ROTA    the program to test
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "coop" / "programs"
+ROTA = ""
+
+
+def coop(*words, text=None):
+    return subprocess.run([ROTA, "coop", *map(str, words)], input=text, capture_output=True,
+                          text=True, timeout=60, check=False)
+
+
+def run(source, *words):
+    """Runs a program from standard input."""
+    return coop("run", "-", *words, text=source)
+
+
+class Run(unittest.TestCase):
+    def test_exit_status_says_how_it_ended(self):
+        for status, source in [(0, "{ skip }"), (2, "{ skip "), (3, "{ x := 1 / 0 }"),
+                               (4, "{ :: false; skip }"), (5, "{ while true { skip } }")]:
+            self.assertEqual(run(source).returncode, status, source)
+
+    def test_wrong_usage_is_1(self):
+        for words in [["run"], ["run", "/does/not/exist"], ["run", "/"], ["run", "-", "--limit", "-1"],
+                      ["run", "-", "--seed", "x"], ["run", "-", "--semantics", "best"],
+                      ["run", "-", "--frequency"], [], ["walk"],
+                      ["run", "-", "--trace", "-", "--log", "-"], ["run", "-", "--trace", "-", "--json"],
+                      ["run", "-", "--trace", "/does/not/exist"]]:
+            done = coop(*words, text="{ skip }")
+            self.assertEqual(done.returncode, 1, words)
+            self.assertTrue(done.stderr, words)
+            self.assertEqual(done.stdout, "", words)
+
+    def test_sos_is_for_coopwhile_only(self):
+        for how in ["sos", "sos-sched"]:
+            self.assertEqual(run("language guard; { skip }", "--semantics", how).returncode, 1)
+            self.assertEqual(run("{ skip }", "--semantics", how).returncode, 0)
+        # What is wrong with the text comes first.
+        self.assertEqual(run("language guard; { }", "--semantics", "sos").returncode, 2)
+
+    def test_errors_name_file_line_column_and_kind(self):
+        done = run("{\n  x := y }")
+        self.assertRegex(done.stderr, r"^-:2:8: error: .+ \[unbound-variable\]\n$")
+        self.assertEqual(done.stdout, "")
+        file = PROGRAMS / "12_division.cw"
+        done = coop("run", file)
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"12_division\.cw:3:14: error: .+ \(task 2\) "
+                                      r"\[division-by-zero\]\n$")
+
+    def test_the_trace_alone_is_on_standard_output(self):
+        for name, how in [("06_deadlock.trace", "lagc-sched"), ("06_deadlock.sos.trace", "sos-sched")]:
+            done = coop("run", PROGRAMS / "06_deadlock.cw", "--semantics", how, "--trace", "-")
+            self.assertEqual(done.stdout, (PROGRAMS / f"{name}.jsonl").read_text())
+            self.assertEqual(done.returncode, 4)
+
+    def test_the_log_is_the_same_with_and_without_a_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder) / "trace"
+            log = pathlib.Path(folder) / "log"
+            program = PROGRAMS / "04_place_in_queue.cw"
+            shown = coop("run", program, "--trace", trace, "--log", log)
+            alone = coop("run", program, "--log", "-")
+            self.assertEqual(log.read_text(), alone.stdout)
+            self.assertEqual(trace.read_text(), (PROGRAMS / "04_place_in_queue.trace.jsonl").read_text())
+            self.assertIn("log = 231", shown.stdout)
+            self.assertEqual([json.loads(line) for line in alone.stdout.splitlines()][-4:], [
+                {"ev": "compEv", "f": 2}, {"ev": "resume", "f": 3}, {"ev": "compEv", "f": 3},
+                {"ev": "compREv", "f": 3, "by": 0}])
+
+    def test_json_has_the_end_of_the_trace(self):
+        for status, source in [(0, "{ x := 9223372036854775807; b := true }"),
+                               (3, "{ x := 1 / 0 }"), (4, "{ :: false; skip }"),
+                               (5, "{ while true { skip } }")]:
+            done = run(source, "--json")
+            result = json.loads(done.stdout)
+            end = json.loads(run(source, "--trace", "-").stdout.splitlines()[-1])
+            self.assertEqual(done.returncode, status)
+            self.assertEqual({**result, **end}, result)
+            self.assertEqual(result["semantics"], "lagc-sched")
+        errors = json.loads(run("{ x := y; z := w }", "--json").stdout)["errors"]
+        self.assertEqual([(e["line"], e["column"], e["kind"]) for e in errors],
+                         [(1, 8, "unbound-variable"), (1, 16, "unbound-variable")])
+
+    def test_a_seed_repeats_a_run(self):
+        source = "m(x) { a := a * 10 + x } { spawn(m, 1); spawn(m, 2); spawn(m, 3); a := 0 }"
+        ends = set()
+        for seed in range(20):
+            words = ["--semantics", "lagc", "--seed", seed]
+            once = run(source, *words)
+            self.assertEqual(once.returncode, 0)
+            self.assertEqual(once.stdout, run(source, *words).stdout)
+            ends.add(once.stdout)
+        self.assertGreater(len(ends), 3)
+
+    def test_help_tells_the_languages_and_the_exit_status(self):
+        text = coop("run", "--help").stdout
+        for word in ["FILE", "--semantics", "--seed", "--limit", "--trace", "--log", "--json",
+                     "suspend", "await", "Exit status", "sos-sched"]:
+            self.assertIn(word, text)
+
+    def test_bytes_that_are_no_text_give_a_message(self):
+        done = subprocess.run([ROTA, "coop", "run", "-"], input=bytes(range(256)) * 50,
+                              capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"-:1:1: error: ", done.stderr)
+        self.assertLess(len(done.stderr), 10_000)
+
+
+if __name__ == "__main__":
+    ROTA = sys.argv.pop(1)
+    unittest.main()
