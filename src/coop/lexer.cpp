@@ -56,10 +56,8 @@ class lexer {
   void read_integer() {
     const position at = at_;
     const std::string_view digits = take(length_while(is_digit));
-    if (!rest_.empty() && starts_name(rest_.front())) {
-      take(length_while(continues_name));
+    if (!rest_.empty() && starts_name(rest_.front()))
       return complain(at, "a number is followed directly by a letter");
-    }
     std::int64_t number = 0;
     if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc{})
       return complain(at, "the number is larger than 9223372036854775807");

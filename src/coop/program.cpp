@@ -181,7 +181,7 @@ class compiler {
     return name == parameter_ ? own_parameter : slots_[name];
   }
 
-  struct jump {
+  struct lazy_side {
     std::uint32_t after;  // the node behind which it stands
     std::uint32_t of;     // the operator
   };
@@ -190,7 +190,7 @@ class compiler {
   std::vector<variable> slots_;              // of names, as globals
   std::vector<std::uint32_t> procedure_of_;  // of names
   std::optional<std::uint32_t> parameter_;   // of the procedure that is being compiled
-  std::vector<jump> jumps_;                  // of the expression that is being compiled
+  std::vector<lazy_side> jumps_;             // of the expression that is being compiled
   std::vector<std::uint32_t> lands_;         // for its operators: the jump that lands behind it
   program made_;
 };

@@ -156,8 +156,8 @@ TEST(Relation, OfSosAndLagcHaveTheSameOutcomes) {
 
 // Theorems 1 and 2, existence: where a scheduler gets to, some choice of its relation gets to.
 TEST(Relation, CanDoWhatTheSchedulersDo) {
-  for (const std::string& name : {"03_await_finished", "04_place_in_queue", "06_deadlock",
-                                  "09_lost_update", "11_task_argument", "13_overwritten_await"}) {
+  for (const std::string name : {"03_await_finished", "04_place_in_queue", "06_deadlock",
+                                 "09_lost_update", "11_task_argument", "13_overwritten_await"}) {
     const std::string source = reference_source(name);
     for (semantics how : schedulers_for(parse(source).tree.language)) {
       const outcome o = run(compiled(source, how), {});

@@ -80,7 +80,7 @@ TEST_P(RandomPrograms, HaveOneStepAtATime) {
 INSTANTIATE_TEST_SUITE_P(Languages, RandomPrograms,
                          testing::Values(language::while_, language::spawn, language::guard,
                                          language::coopwhile),
-                         [](const auto& info) { return std::string(name_of(info.param)) + "_"; });
+                         [](const auto& test) { return std::string(name_of(test.param)) + "_"; });
 
 // --- what the fast way must not overlook --------------------------------------------------------
 
