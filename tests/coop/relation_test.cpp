@@ -127,6 +127,30 @@ TEST(Relation, ASeedMakesTheSameRunAndSeedsDiffer) {
   EXPECT_GT(distinct, 30u);
 }
 
+// Draws a number only where there is a choice, and takes it modulo the number of steps.
+TEST(Relation, DrawsOneNumberForEachChoice) {
+  struct picks : run_observer {
+    void step(const taken_step& s, const configuration&) override {
+      if (s.count > 1) {
+        EXPECT_EQ(s.index, expected.next() % s.count) << "step " << s.n;
+      }
+      single += s.count == 1 ? 1 : 0;
+      several += s.count > 1 ? 1 : 0;
+    }
+    rota::detail::rng expected{11};
+    std::size_t single = 0;
+    std::size_t several = 0;
+  };
+  EXPECT_EQ(rota::detail::rng{0}.next(), 0xE220A8397B1DCDAFu);
+  for (semantics how : {semantics::lagc, semantics::sos}) {
+    picks seen;
+    const program p = compiled(reference_source("08_starving_guards"), how);
+    run_by_rules(p, rules_of(p), {.limit = 200, .seed = 11}, {&seen});
+    EXPECT_GT(seen.single, 10u);
+    EXPECT_GT(seen.several, 10u);
+  }
+}
+
 // Section 11: what one semantics can lead to, the other can, however their schedulers differ.
 TEST(Relation, OfSosAndLagcHaveTheSameOutcomes) {
   std::size_t with_several = 0;
@@ -187,6 +211,10 @@ TEST(Configuration, IsAValue) {
   EXPECT_EQ(copy, c);
   EXPECT_EQ(hash_of(copy), hash_of(c));
   copy.globals[0] = value::integer(42);
+  EXPECT_NE(copy, c);
+  copy = c;
+  copy.queue.push_back(copy.queue.front());
+  copy.queue.pop_front();
   EXPECT_NE(copy, c);
   copy = c;
   copy.c = -99;  // how long a task has run is no part of what comes
