@@ -197,4 +197,10 @@ class compiler {
 
 program compile(const syntax_tree& tree, semantics how) { return compiler{tree, how}.compile(); }
 
+program relation_of(const program& scheduled) {
+  program p = scheduled;
+  p.semantics_ = is_sos(p.semantics()) ? semantics::sos : semantics::lagc;
+  return p;
+}
+
 }  // namespace rota::coop

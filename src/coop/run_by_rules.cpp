@@ -19,8 +19,6 @@ std::string_view name_of(ending e) noexcept {
   return "error";
 }
 
-namespace {
-
 std::vector<blocked_task> blocked_tasks(const program& p, const configuration& c) {
   std::vector<blocked_task> all;
   for (task_id f : c.queue) {
@@ -30,8 +28,6 @@ std::vector<blocked_task> blocked_tasks(const program& p, const configuration& c
   }
   return all;
 }
-
-}  // namespace
 
 outcome run_by_rules(const program& p, const rule_table& rules, const run_options& options,
                      const std::vector<run_observer*>& observers) {

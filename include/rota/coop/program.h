@@ -118,6 +118,7 @@ class program {
 
  private:
   friend class compiler;
+  friend program relation_of(const program& scheduled);
 
   coop::language language_ = language::coopwhile;
   coop::semantics semantics_ = semantics::lagc_sched;
@@ -131,6 +132,10 @@ class program {
 
 // The tree has no errors, and the semantics exists for its language.
 program compile(const syntax_tree& tree, semantics how);
+
+// The same program under the relation that its scheduler chooses from; continuations and variables
+// are the same.
+program relation_of(const program& scheduled);
 
 // A statement that starts with await, suspend or, in coopwhile, a guard.
 inline bool is_suspended(const program& p, continuation k) noexcept {

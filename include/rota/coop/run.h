@@ -41,6 +41,9 @@ struct blocked_task {
   bool operator==(const blocked_task&) const = default;
 };
 
+// Who waits for what when every element of the queue is blocked, in the order of the queue.
+std::vector<blocked_task> blocked_tasks(const program& p, const configuration& c);
+
 struct outcome {
   ending end = ending::done;
   std::uint64_t steps = 0;
