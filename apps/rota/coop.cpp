@@ -8,32 +8,18 @@
 
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "coop_check.h"
+#include "coop_parts.h"
+
 namespace rota::app {
 
 namespace {
-
-// The exit status of `rota coop`, which is that of section 1.4 of the languages' definition.
-enum status : int {
-  fine = 0,
-  wrong_usage = 1,
-  static_errors = 2,
-  run_time_error = 3,
-  deadlock = 4,
-  step_limit = 5
-};
-
-struct wrong_words : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // What the command line asks for.
 struct request {
@@ -45,16 +31,6 @@ struct request {
   std::string log;
   bool json = false;
 };
-
-std::string read_source(const std::string& file) {
-  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream in{file, std::ios::binary};
-  std::ostringstream text;
-  // An empty file has nothing to read, which is no failure to read it.
-  if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf())) || in.bad())
-    throw wrong_words("cannot read " + file);
-  return text.str();
-}
 
 // A file that a run writes to, or standard output for "-", or nothing.
 class sink {
@@ -79,51 +55,7 @@ class sink {
   std::ofstream file_;
 };
 
-// --- errors in the text -------------------------------------------------------------------------
-
-int report(const request& r, const std::vector<coop::static_error>& errors) {
-  constexpr std::size_t enough = 20;
-  for (std::size_t i = 0; i < errors.size() && i < enough; ++i)
-    std::cerr << to_string(errors[i], r.file) << '\n';
-  if (errors.size() > enough)
-    std::cerr << r.file << ": and " << errors.size() - enough << " more\n";
-  if (r.json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const coop::static_error& e : errors)
-      all.push_back({{"line", e.at.line},
-                     {"column", e.at.column},
-                     {"kind", name_of(e.kind)},
-                     {"message", e.message}});
-    std::cout << nlohmann::ordered_json{{"end", "static-error"}, {"errors", all}}.dump(2) << '\n';
-  }
-  return static_errors;
-}
-
 // --- how it ended -------------------------------------------------------------------------------
-
-std::string text_of(const coop::value& v) {
-  switch (v.kind) {
-    case coop::value_kind::integer:
-      return std::to_string(v.number);
-    case coop::value_kind::boolean:
-      return v.number ? "true" : "false";
-    case coop::value_kind::task:
-      break;
-  }
-  return "task " + std::to_string(v.number);
-}
-
-std::string counted(std::uint64_t n, const std::string& thing) {
-  return std::to_string(n) + ' ' + thing + (n == 1 ? "" : "s");
-}
-
-// "task 2 at 4:12 awaits task 1".
-std::string text_of(const coop::blocked_task& b) {
-  const std::string what = b.head == coop::statement_kind::await
-                               ? "awaits task " + std::to_string(b.on)
-                               : "waits for its guard";
-  return "task " + std::to_string(b.task) + " at " + to_string(b.at) + ' ' + what;
-}
 
 void print_summary(const coop::outcome& o) {
   std::cout << (o.end == coop::ending::limit ? "stopped" : name_of(o.end)) << " after "
@@ -144,20 +76,6 @@ void print_json(const request& r, const coop::program& p, const coop::outcome& o
   std::string head = run.dump();
   head.back() = ',';
   std::cout << head << end_record(o).substr(1) << '\n';
-}
-
-int status_of(coop::ending end) {
-  switch (end) {
-    case coop::ending::done:
-      return fine;
-    case coop::ending::deadlock:
-      return deadlock;
-    case coop::ending::limit:
-      return step_limit;
-    case coop::ending::error:
-      break;
-  }
-  return run_time_error;
 }
 
 // --- rota coop run ------------------------------------------------------------------------------
@@ -188,7 +106,7 @@ int run_file(const request& r) {
     throw wrong_words("--semantics " + r.semantics +
                       ": there are lagc-sched, sos-sched, lagc, sos");
   const coop::parsed text = coop::parse(read_source(r.file));
-  if (!text) return report(r, text.errors);
+  if (!text) return report(r.file, text.errors, r.json);
   if (!exists(*how, text.tree.language))
     throw wrong_words("--semantics " + r.semantics + " is for the language coopwhile; " + r.file +
                       " is in " + std::string(name_of(text.tree.language)) +
@@ -203,10 +121,7 @@ int run_file(const request& r) {
     print_json(r, p, o);
   else if (r.trace != "-" && r.log != "-")
     print_summary(o);
-  if (o.end == coop::ending::error)
-    std::cerr << r.file << ':' << to_string(o.error.at)
-              << ": error: " << coop::message_of(o.error.error) << " (task " << o.task << ") ["
-              << name_of(o.error.error) << "]\n";
+  if (o.end == coop::ending::error) report_error(r.file, o);
   return status_of(o.end);
 }
 
@@ -286,6 +201,7 @@ void add_coop(command& program) {
   command& coop = program.add("coop", "runs programs in the languages of fair scheduling");
   coop.usage_status(wrong_usage);
   add_run(coop);
+  add_coop_check(coop);
 }
 
 }  // namespace rota::app

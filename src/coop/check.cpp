@@ -127,14 +127,14 @@ class checker {
                                                            " steps for ever"});
       return;
     }
+    if (program_.language() == language::while_) return;
+    assert_once(check_kind::fairness);
     check_promise(d, report_.by_tasks);
     if (!report_.find(check_kind::fairness)) check_promise(d, report_.by_continuations);
   }
 
   // Theorem 1: weak fairness. Theorem 2: quiescent fairness.
   void check_promise(const derivation& d, const fairness_verdicts& verdicts) {
-    if (program_.language() == language::while_) return;
-    assert_once(check_kind::fairness);
     const fairness_verdict& promised = is_cooperative() ? verdicts.quiescent : verdicts.weak;
     if (promised.is != verdict::unfair) return;
     const starving_task& who = promised.whom.front();
@@ -195,6 +195,7 @@ class checker {
       report_.end.error = *failed->error;
     }
     if (how == ending::deadlock) report_.end.blocked = blocked_tasks(program_, now_);
+    if (program_.language() != language::while_) assert_once(check_kind::fairness);
     const fairness_verdict fair{.is = verdict::fair, .whom = {}};
     report_.by_tasks = report_.by_continuations = {fair, fair, fair};
     return end(how);

@@ -118,6 +118,67 @@ class Run(unittest.TestCase):
         self.assertLess(len(done.stderr), 10_000)
 
 
+class Check(unittest.TestCase):
+    def test_exit_status_is_that_of_the_run_or_6(self):
+        for status, source in [(0, "{ skip }"), (0, "{ while true { suspend } }"), (2, "{ skip "),
+                               (3, "{ x := 1 / 0 }"), (4, "{ :: false; skip }"),
+                               (5, "{ while true { x := x + 1; suspend } }"),
+                               (6, "{ while true { skip } }")]:
+            self.assertEqual(coop("check", "-", text=source).returncode, status, source)
+
+    def test_wrong_usage_is_1(self):
+        for words in [[], ["/does/not/exist"], ["-", "--semantics", "lagc"], ["-", "--semantics", "best"],
+                      ["-", "--bound", "x"], ["-", "--trace", "-"]]:
+            done = coop("check", *words, text="{ skip }")
+            self.assertEqual(done.returncode, 1, words)
+            self.assertTrue(done.stderr, words)
+            self.assertEqual(done.stdout, "", words)
+        done = coop("check", "-", "--semantics", "sos-sched", text="language spawn; { skip }")
+        self.assertEqual(done.returncode, 1)
+
+    def test_the_reference_programs_pass(self):
+        for program in PROGRAMS.glob("*.cw"):
+            done = coop("check", program)
+            self.assertIn(done.returncode, [0, 3, 4], program)
+            self.assertNotIn("fails", done.stdout)
+
+    def test_fairness_names_who_starves(self):
+        done = coop("check", PROGRAMS / "08_starving_guards.cw")
+        self.assertIn("weakly fair         yes\n"
+                      "strongly fair       no, starving: task 2 at 4:10, task 4 at 6:11\n"
+                      "quiescent fair      yes\n", done.stdout)
+
+    def test_a_violation_has_step_rule_and_place(self):
+        source = "m(x) { while true {\n  i := i + 1 } }\n{ spawn(m, 0); suspend }"
+        done = coop("check", "-", "--bound", "100", "--limit", "1000", text=source)
+        self.assertEqual(done.returncode, 6)
+        self.assertEqual(done.stderr, "-:1:8: error: step 105, rule 22, task 1: expected task 1 gives "
+                                      "way within 100 local steps, found it goes on in the loop at "
+                                      "1:8 [local-computation]\n")
+        self.assertIn("undecided within 1000 steps", done.stdout)
+
+    def test_json_has_checks_violations_and_fairness(self):
+        done = coop("check", PROGRAMS / "14_starving_guards_interleaved.cw", "--json")
+        result = json.loads(done.stdout)
+        self.assertEqual(result["end"], "periodic")
+        self.assertEqual(result["violations"], [])
+        self.assertEqual(result["asserted"]["distance"], result["n"])
+        self.assertEqual(result["fairness"]["tasks"]["weak"], {"verdict": "fair"})
+        self.assertEqual(result["fairness"]["tasks"]["strong"],
+                         {"verdict": "unfair", "starving": [{"f": 1, "at": "10:23"}, {"f": 4, "at": "7:22"}]})
+        result = json.loads(coop("check", "-", "--json", text="{ while true { skip } }").stdout)
+        self.assertEqual([v["check"] for v in result["violations"]], ["local-computation"])
+        self.assertEqual(result["fairness"]["tasks"]["quiescent"], {"verdict": "none"})
+        self.assertIn("errors", json.loads(coop("check", "-", "--json", text="{").stdout))
+
+    def test_help_tells_the_checks_and_the_exit_status(self):
+        text = coop("check", "--help").stdout
+        for word in ["FILE", "--semantics", "--limit", "--bound", "--json", "Exit status", "determinism",
+                     "well-formedness", "shape", "mapping", "distance", "overtaking",
+                     "local-computation", "strongly fair"]:
+            self.assertIn(word, text)
+
+
 if __name__ == "__main__":
     ROTA = sys.argv.pop(1)
     unittest.main()

@@ -1,0 +1,81 @@
+#include "coop_parts.h"
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace rota::app {
+
+int status_of(coop::ending end) {
+  switch (end) {
+    case coop::ending::done:
+      return fine;
+    case coop::ending::deadlock:
+      return deadlock;
+    case coop::ending::limit:
+      return step_limit;
+    case coop::ending::error:
+      break;
+  }
+  return run_time_error;
+}
+
+std::string read_source(const std::string& file) {
+  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream in{file, std::ios::binary};
+  std::ostringstream text;
+  // An empty file has nothing to read, which is no failure to read it.
+  if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf())) || in.bad())
+    throw wrong_words("cannot read " + file);
+  return text.str();
+}
+
+int report(const std::string& file, const std::vector<coop::static_error>& errors, bool json) {
+  constexpr std::size_t enough = 20;
+  for (std::size_t i = 0; i < errors.size() && i < enough; ++i)
+    std::cerr << to_string(errors[i], file) << '\n';
+  if (errors.size() > enough) std::cerr << file << ": and " << errors.size() - enough << " more\n";
+  if (json) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const coop::static_error& e : errors)
+      all.push_back({{"line", e.at.line},
+                     {"column", e.at.column},
+                     {"kind", name_of(e.kind)},
+                     {"message", e.message}});
+    std::cout << nlohmann::ordered_json{{"end", "static-error"}, {"errors", all}}.dump(2) << '\n';
+  }
+  return static_errors;
+}
+
+void report_error(const std::string& file, const coop::outcome& o) {
+  std::cerr << file << ':' << to_string(o.error.at)
+            << ": error: " << coop::message_of(o.error.error) << " (task " << o.task << ") ["
+            << name_of(o.error.error) << "]\n";
+}
+
+std::string text_of(const coop::value& v) {
+  switch (v.kind) {
+    case coop::value_kind::integer:
+      return std::to_string(v.number);
+    case coop::value_kind::boolean:
+      return v.number ? "true" : "false";
+    case coop::value_kind::task:
+      break;
+  }
+  return "task " + std::to_string(v.number);
+}
+
+std::string text_of(const coop::blocked_task& b) {
+  const std::string what = b.head == coop::statement_kind::await
+                               ? "awaits task " + std::to_string(b.on)
+                               : "waits for its guard";
+  return "task " + std::to_string(b.task) + " at " + to_string(b.at) + ' ' + what;
+}
+
+std::string counted(std::uint64_t n, const std::string& thing) {
+  return std::to_string(n) + ' ' + thing + (n == 1 ? "" : "s");
+}
+
+}  // namespace rota::app

@@ -1,0 +1,54 @@
+// What the commands of `rota coop` share: exit status, reading programs, and words for people.
+#ifndef ROTA_APPS_COOP_PARTS_H
+#define ROTA_APPS_COOP_PARTS_H
+
+#include <rota/coop/run.h>
+#include <rota/coop/source.h>
+#include <rota/coop/value.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace rota::app {
+
+// The exit status of `rota coop`. The first six are those of section 1.4 of the languages'
+// definition.
+enum coop_status : int {
+  fine = 0,
+  wrong_usage = 1,
+  static_errors = 2,
+  run_time_error = 3,
+  deadlock = 4,
+  step_limit = 5,
+  check_failed = 6
+};
+
+int status_of(coop::ending end);
+
+struct wrong_words : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The text of a file, or of standard input for "-".
+std::string read_source(const std::string& file);
+
+// Tells what is wrong with the text, on standard output as well if it is to be JSON. Gives the exit
+// status.
+int report(const std::string& file, const std::vector<coop::static_error>& errors, bool json);
+
+// The run-time error that a run ended with, on standard error.
+void report_error(const std::string& file, const coop::outcome& o);
+
+std::string text_of(const coop::value& v);
+
+// "task 2 at 4:12 awaits task 1".
+std::string text_of(const coop::blocked_task& b);
+
+// "1 step", "2 steps".
+std::string counted(std::uint64_t n, const std::string& thing);
+
+}  // namespace rota::app
+
+#endif
