@@ -317,8 +317,8 @@ class cooperative_distance_check : public step_check {
     if (rule == "22") --c_;
     const bool has_turn = is_one_of(rule, {"19", "20", "21", "22"});
     const task_id turn = has_turn ? s.what.task : no_task;
-    opinion wrong = check_each(s, turn, c_before);
-    if (!wrong) wrong = check_settled(s, turn);
+    opinion wrong = check_settled(s, turn);
+    if (!wrong) wrong = check_each(s, turn, c_before);
     if (!wrong && s.after.c != c_)
       wrong = complaint{"the counter of local steps at " + std::to_string(c_),
                         std::to_string(s.after.c)};

@@ -342,8 +342,8 @@ TEST(Check, DistanceIsTheOrderOfTheQueue) {
   ASSERT_TRUE(r.find(check_kind::distance)) << text_of(r);
   EXPECT_FALSE(r.find(check_kind::mapping));
   EXPECT_EQ(r.find(check_kind::distance)->expected,
-            "distance (pos', idle, c, unm) of task 1 below (2, 0, -2, 0)");
-  EXPECT_EQ(r.find(check_kind::distance)->found, "(2, 1, -2, 0)");
+            "distance (pos, idle, unm, c) of task 1 below (2, 0, 0, -2)");
+  EXPECT_EQ(r.find(check_kind::distance)->found, "(2, 1, 0, -2)");
   const rule::finder miscounts = [](const program& p, const configuration& c,
                                     std::vector<derivation>& found) {
     for (const rule& one : rules_of(p))
@@ -366,6 +366,52 @@ TEST(Check, DistanceAloneKnowsThePlaceRule) {
   EXPECT_EQ(r.violations[0].rule, "22");
 }
 
+// A queue that is out of order only while a call is pending: none but the second form sees it.
+TEST(Check, DistanceDecreasesAtEverySingleStep) {
+  const rule::taker swaps = [](const program& p, configuration& c, const derivation& d) {
+    take_step(p, c, d);
+    if (c.pending == 3) std::swap(c.queue[0], c.queue[1]);
+  };
+  const rule::taker swaps_back = [](const program& p, configuration& c, const derivation& d) {
+    take_step(p, c, d);
+    if (d.task == 3) std::swap(c.queue[0], c.queue[1]);
+  };
+  const program p = compiled("m(x) { skip } { spawn(m, 1); spawn(m, 2); spawn(m, 3) }");
+  rule_table rules = mutated(p, {"swaps", "22", nullptr, swaps});
+  for (rule& r : rules)
+    if (r.name == "18") r.take = swaps_back;
+  const check_report r = check(p, rules, options);
+  ASSERT_EQ(r.violations.size(), 1u) << text_of(r);
+  EXPECT_EQ(r.violations[0].expected,
+            "distance (pos', idle, c, unm) of task 1 below (2, 0, -2, 0)");
+}
+
+// A suspend that is passed by (22) is a step of the relation, and nobody's distance grows; but it
+// was not that task's turn.
+TEST(Check, DistanceIsOneAtATurn) {
+  const rule::finder passes = [](const program& p, const configuration& c,
+                                 std::vector<derivation>& found) {
+    for (const rule& one : rules_of(p))
+      if (one.name == "22") one.find(p, c, found);
+    const bool suspends = c.pending == no_task && c.active != no_task &&
+                          p.at(c.tasks[c.active].rest).head == statement_kind::suspend;
+    if (suspends)
+      found.push_back({.task = c.active,
+                       .at = p.at(c.tasks[c.active].rest).at,
+                       .rest = p.at(c.tasks[c.active].rest).next,
+                       .c = c.c - 1});
+  };
+  const rule::finder never = [](const program&, const configuration&, std::vector<derivation>&) {};
+  const program p = compiled("m(x) { skip } { spawn(m, 1); suspend; skip }");
+  rule_table rules = mutated(p, {"passes", "22", passes, {}});
+  for (rule& r : rules)
+    if (r.name == "24") r.find = never;
+  const check_report r = check(p, rules, options);
+  ASSERT_EQ(r.violations.size(), 1u) << text_of(r);
+  EXPECT_EQ(r.violations[0].expected, "task 0 at distance (1, 0, 0)");
+  EXPECT_EQ(r.violations[0].found, "(3, 0, 0, -1)");
+}
+
 // Sos has no distance; there an unfair queue shows only in who overtakes whom.
 TEST(Check, OvertakingIsOneTurnEach) {
   const check_report r = checked(
@@ -377,6 +423,18 @@ TEST(Check, OvertakingIsOneTurnEach) {
   EXPECT_TRUE(r.find(check_kind::fairness));
   EXPECT_EQ(r.by_tasks.quiescent.is, verdict::unfair);
   EXPECT_FALSE(r.find(check_kind::mapping));
+}
+
+// However long it takes until the run repeats itself: the check goes on for another round.
+TEST(Check, OvertakingInAPeriodIsSeen) {
+  std::string skips;
+  for (int i = 0; i < 40; ++i, skips += "skip; ") {
+    const check_report r =
+        checked("m(x) { skip } { spawn(m, 1); " + skips + "while true { suspend } }",
+                {"push to the front", "24", nullptr, mistakes::push_to_front});
+    EXPECT_TRUE(r.repeats);
+    EXPECT_TRUE(r.find(check_kind::overtaking)) << i << '\n' << text_of(r);
+  }
 }
 
 TEST(Check, LocalComputationEndsOrIsReported) {
