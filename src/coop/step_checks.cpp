@@ -31,7 +31,8 @@ class well_formedness_check : public step_check {
   well_formedness_check(std::shared_ptr<trace_history> history)
       : step_check(check_kind::well_formedness), history_(std::move(history)) {}
 
-  opinion step(const seen_step& s) override { return history_->add(s.what); }
+  // Before the step, since there may be no task that a wrong event could happen to.
+  opinion allow(const derivation& d) override { return history_->add(d); }
 
  private:
   std::shared_ptr<trace_history> history_;  // noted here, read by the check of shape

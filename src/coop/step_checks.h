@@ -42,7 +42,9 @@ class step_check {
 
   check_kind kind() const { return kind_; }
 
-  virtual opinion step(const seen_step& s) = 0;
+  // A step that is about to be taken; it is not, if there is a complaint.
+  virtual opinion allow(const derivation&) { return {}; }
+  virtual opinion step(const seen_step&) { return {}; }
   // The run ends in c. `failed` is the step that could not be evaluated, if that is why.
   virtual opinion end(const configuration&, const derivation* /*failed*/) { return {}; }
 
