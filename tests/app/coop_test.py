@@ -164,23 +164,25 @@ def text_of(value):
 
 def replay(data):
     """Gives for each step what the page knows after it."""
-    active, queue, look, rest, state, c = -1, [], {}, {}, [0] * len(data["globals"]), 0
+    active, queue, look, rest, awaits, c = -1, [], {}, {}, {}, 0
+    state = [0] * len(data["globals"])
     for step in data["steps"]:
         for f, index in step.get("q", []):
             if f in queue:
                 queue.remove(f)
             if index >= 0:
                 queue.insert(index, f)
-        for f, now, instruction, _ in step.get("t", []):
-            look[f], rest[f] = now, instruction
+        for f, now, instruction, awaited in step.get("t", []):
+            look[f], rest[f], awaits[f] = now, instruction, awaited
         for variable, value in step.get("u", []):
             state += [None] * (variable + 1 - len(state))
             state[variable] = value
         active, c = step.get("a", active), step.get("c", c)
-        yield step, active, queue, look, rest, state, c
+        yield step, active, queue, look, rest, awaits, state, c
 
 
-CALLED, READY, BLOCKED, ACTIVE = 1, 2, 3, 4
+CALLED, BLOCKED, ACTIVE = 1, 3, 4
+ROTATING = ["10", "21", "SCHEDULEAWAITWAIT", "SCHEDULEGUARDWAIT"]
 
 
 class View(unittest.TestCase):
@@ -199,8 +201,9 @@ class View(unittest.TestCase):
             head, place = data["code"][rest[f]][:2]
             return {"f": f, "head": head} | ({"at": data["at"][place]} if place >= 0 else {})
 
+        before = {}
         for line, known in zip(trace[1:-1], replay(data)):
-            step, active, queue, look, rest, state, c = known
+            step, active, queue, look, rest, awaits, state, c = known
             self.assertEqual(line["active"], None if active < 0 else element(active, look, rest))
             self.assertEqual(line["queue"], [element(f, look, rest) for f in queue])
             self.assertEqual([f for f, now in look.items() if now == ACTIVE],
@@ -209,6 +212,11 @@ class View(unittest.TestCase):
                 self.assertEqual(line["dist"]["c"], c)
             if line["n"] == 0:
                 continue
+            if line["rule"] in ROTATING:
+                self.assertEqual(before[line["f"]], BLOCKED)
+            elif line["f"] in before:
+                self.assertNotEqual(before[line["f"]], BLOCKED)
+            before = dict(look)
             self.assertEqual(line["rule"], data["rules"][step["r"]])
             self.assertEqual(line["f"], step["f"])
             self.assertEqual(line.get("at"), data["at"][step["p"]] if "p" in step else None)
@@ -224,8 +232,8 @@ class View(unittest.TestCase):
         self.assertEqual(data["end"], end | {"state": {}})
         self.assertEqual("".join(data["text"]), pathlib.Path(program).read_text())
         if end["end"] == "deadlock":
-            self.assertEqual({b["f"] for b in end["blocked"]},
-                             {f for f, now in look.items() if now == BLOCKED})
+            self.assertEqual({b["f"]: b.get("on", -1) for b in end["blocked"]},
+                             {f: awaits[f] for f, now in look.items() if now == BLOCKED})
 
     def test_the_page_knows_what_the_trace_says(self):
         for program in sorted(PROGRAMS.glob("*.cw")):
