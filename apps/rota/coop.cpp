@@ -5,6 +5,7 @@
 #include <rota/coop/program.h>
 #include <rota/coop/run.h>
 #include <rota/coop/trace.h>
+#include <rota/coop/view.h>
 
 #include <fstream>
 #include <iostream>
@@ -29,6 +30,7 @@ struct request {
   std::uint64_t limit = 1000;
   std::string trace;
   std::string log;
+  std::string page;
   bool json = false;
 };
 
@@ -78,6 +80,24 @@ void print_json(const request& r, const coop::program& p, const coop::outcome& o
   std::cout << head << end_record(o).substr(1) << '\n';
 }
 
+// --- a program to run ---------------------------------------------------------------------------
+
+coop::semantics named_semantics(const request& r) {
+  const auto how = coop::semantics_named(r.semantics);
+  if (!how)
+    throw wrong_words("--semantics " + r.semantics +
+                      ": there are lagc-sched, sos-sched, lagc, sos");
+  return *how;
+}
+
+coop::program compiled(const request& r, const coop::syntax_tree& tree, coop::semantics how) {
+  if (!exists(how, tree.language))
+    throw wrong_words("--semantics " + r.semantics + " is for the language coopwhile; " + r.file +
+                      " is in " + std::string(name_of(tree.language)) +
+                      ", for which there are lagc-sched and lagc");
+  return compile(tree, how);
+}
+
 // --- rota coop run ------------------------------------------------------------------------------
 
 // Steps are shown one by one if somebody wants to see them; otherwise the fast way is the same.
@@ -101,17 +121,10 @@ void refuse_what_collides(const request& r) {
 
 int run_file(const request& r) {
   refuse_what_collides(r);
-  const auto how = coop::semantics_named(r.semantics);
-  if (!how)
-    throw wrong_words("--semantics " + r.semantics +
-                      ": there are lagc-sched, sos-sched, lagc, sos");
+  const auto how = named_semantics(r);
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
-  if (!exists(*how, text.tree.language))
-    throw wrong_words("--semantics " + r.semantics + " is for the language coopwhile; " + r.file +
-                      " is in " + std::string(name_of(text.tree.language)) +
-                      ", for which there are lagc-sched and lagc");
-  const coop::program p = compile(text.tree, *how);
+  const coop::program p = compiled(r, text.tree, how);
   sink trace{r.trace};
   sink log{r.log};
   const coop::outcome o = run_program(p, {r.limit, r.seed}, trace, log);
@@ -155,26 +168,31 @@ Exit status: 0 done, 1 wrong usage, 2 an error in the text (FILE:LINE:COL: error
   echo '{ x := 6 * 7 }' | rota coop run - --json
 )";
 
+// What names a run, in any command.
+void add_run_options(command& c, request& r) {
+  c.option({.name = "FILE",
+            .help = "the program; - for standard input",
+            .value = &r.file,
+            .required = true});
+  c.option({.name = "--semantics",
+            .type = "NAME",
+            .help = "lagc-sched (the default), sos-sched, lagc or sos",
+            .value = &r.semantics});
+  c.option({.name = "--seed",
+            .type = "N",
+            .help = "the same seed makes the same choices under lagc and sos: 1",
+            .value = &r.seed});
+  c.option({.name = "--limit",
+            .type = "N",
+            .help = "stop after so many steps: 1000",
+            .value = &r.limit});
+}
+
 void add_run(command& coop) {
   auto r = std::make_shared<request>();
   command& run = coop.add("run", "runs a program and tells how it ended");
   run.usage_status(wrong_usage);
-  run.option({.name = "FILE",
-              .help = "the program; - for standard input",
-              .value = &r->file,
-              .required = true});
-  run.option({.name = "--semantics",
-              .type = "NAME",
-              .help = "lagc-sched (the default), sos-sched, lagc or sos",
-              .value = &r->semantics});
-  run.option({.name = "--seed",
-              .type = "N",
-              .help = "the same seed makes the same choices under lagc and sos: 1",
-              .value = &r->seed});
-  run.option({.name = "--limit",
-              .type = "N",
-              .help = "stop after so many steps: 1000",
-              .value = &r->limit});
+  add_run_options(run, *r);
   run.option({.name = "--trace",
               .type = "FILE",
               .help = "write every step, as lines of JSON; - for standard output",
@@ -195,6 +213,65 @@ void add_run(command& coop) {
   });
 }
 
+// --- rota coop view -----------------------------------------------------------------------------
+
+int view_file(const request& r) {
+  const auto how = named_semantics(r);
+  const std::string source = read_source(r.file);
+  const coop::parsed text = coop::parse(source);
+  if (!text) return report(r.file, text.errors, r.json);
+  const coop::program p = compiled(r, text.tree, how);
+  sink page{r.page};
+  const coop::run_options options{r.limit, r.seed};
+  coop::run_view view{p, options, {r.file, source}};
+  const coop::outcome o = run_by_rules(p, rules_of(p), options, {&view});
+  view.write_page(page.stream());
+  page.close();
+  if (r.page != "-")
+    std::cout << r.page << ": " << (o.end == coop::ending::limit ? "stopped" : name_of(o.end))
+              << " after " << counted(o.steps, "step") << '\n';
+  return fine;
+}
+
+constexpr const char* about_view =
+    R"(The page is one file that needs no other and no network. It has a lane for each task, where a
+task is active, ready, blocked, not started or ended; and for each step its rule in words, events and
+updates, the queue with what each task waits for and its scheduling distance, the state, and the
+source with the places of all tasks.
+
+  left, right   one step; with shift, or page up and down: ten        home, end   first, last
+  up, down      chooses a task       n, p   its next, previous event        ?   all keys
+  page.html#step=120&task=3   opens at a step
+
+The languages and semantics are those of rota coop run.
+
+Exit status: 0 the page is written, however the run ended; 1 wrong usage, 2 an error in the text.
+
+  rota coop view program.cw -o page.html
+  rota coop view program.cw -o page.html --limit 2000 --semantics lagc --seed 4
+)";
+
+void add_view(command& coop) {
+  auto r = std::make_shared<request>();
+  command& view = coop.add("view", "writes a page that shows a run step by step");
+  view.usage_status(wrong_usage);
+  add_run_options(view, *r);
+  view.option({.name = "-o",
+               .type = "PAGE",
+               .help = "the file to write; - for standard output",
+               .value = &r->page,
+               .required = true});
+  view.footer([] { return about_view; });
+  view.run([r]() -> int {
+    try {
+      return view_file(*r);
+    } catch (const wrong_words& wrong) {
+      std::cerr << "rota coop view: " << wrong.what() << '\n';
+      return wrong_usage;
+    }
+  });
+}
+
 }  // namespace
 
 void add_coop(command& program) {
@@ -202,6 +279,7 @@ void add_coop(command& program) {
   coop.usage_status(wrong_usage);
   add_run(coop);
   add_coop_check(coop);
+  add_view(coop);
 }
 
 }  // namespace rota::app

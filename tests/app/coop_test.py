@@ -4,8 +4,10 @@
   coop_test.py ROTA    the program to test
 """
 
+import html.parser
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -176,6 +178,171 @@ class Check(unittest.TestCase):
         for word in ["FILE", "--semantics", "--limit", "--bound", "--json", "Exit status", "determinism",
                      "well-formedness", "shape", "mapping", "distance", "overtaking",
                      "local-computation", "strongly fair"]:
+            self.assertIn(word, text)
+
+
+class Page(html.parser.HTMLParser):
+    """Reads a page, and complains of tags that do not match."""
+
+    VOID = {"meta", "input", "br"}
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.data, self.elsewhere = [], "", []
+        self.feed(text)
+        self.close()
+        if self.open:
+            raise ValueError(f"left open: {self.open}")
+
+    def handle_starttag(self, tag, attrs):
+        self.elsewhere += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in self.VOID:
+            self.open.append((tag, dict(attrs).get("id")))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop()[0] != tag:
+            raise ValueError(f"{tag} is closed at {self.getpos()}, but was not open")
+
+    def handle_data(self, data):
+        if ("script", "data") in self.open:
+            self.data += data
+
+
+def view(program, *words):
+    """The data of the page of a program."""
+    done = coop("view", program, "-o", "-", *words)
+    if done.returncode != 0:
+        raise ValueError(done.stderr)
+    return json.loads(Page(done.stdout).data)
+
+
+def text_of(value):
+    """A value of a trace as pages show it."""
+    if isinstance(value, dict):
+        return f"task {value['task']}"
+    return str(value) if not isinstance(value, bool) and abs(value) > 2**53 else value
+
+
+def replay(data):
+    """Gives for each step what the page knows after it."""
+    active, queue, look, rest, awaits, c = -1, [], {}, {}, {}, 0
+    state = [0] * len(data["globals"])
+    for step in data["steps"]:
+        for f, index in step.get("q", []):
+            if f in queue:
+                queue.remove(f)
+            if index >= 0:
+                queue.insert(index, f)
+        for f, now, instruction, awaited in step.get("t", []):
+            look[f], rest[f], awaits[f] = now, instruction, awaited
+        for variable, value in step.get("u", []):
+            state += [None] * (variable + 1 - len(state))
+            state[variable] = value
+        active, c = step.get("a", active), step.get("c", c)
+        yield step, active, queue, look, rest, awaits, state, c
+
+
+CALLED, BLOCKED, ACTIVE = 1, 3, 4
+ROTATING = ["10", "21", "SCHEDULEAWAITWAIT", "SCHEDULEGUARDWAIT"]
+
+
+class View(unittest.TestCase):
+    def same_as_trace(self, program, *words):
+        data = view(program, *words)
+        trace = [json.loads(line) for line in
+                 coop("run", program, "--trace", "-", *words).stdout.splitlines()]
+        self.assertEqual(len(data["steps"]), len(trace) - 2)
+        # Parameters are numbered after the globals; main has none.
+        names = data["globals"] + [f"{data['procedures'][t[0]][1]}#{f}" if t else None
+                                   for f, t in enumerate(data["tasks"])]
+
+        def element(f, look, rest):
+            if look[f] == CALLED and data["semantics"] == "lagc-sched":
+                return {"f": f, "marker": data["procedures"][data["tasks"][f][0]][0]}
+            head, place = data["code"][rest[f]][:2]
+            return {"f": f, "head": head} | ({"at": data["at"][place]} if place >= 0 else {})
+
+        before = {}
+        for line, known in zip(trace[1:-1], replay(data)):
+            step, active, queue, look, rest, awaits, state, c = known
+            self.assertEqual(line["active"], None if active < 0 else element(active, look, rest))
+            self.assertEqual(line["queue"], [element(f, look, rest) for f in queue])
+            self.assertEqual([f for f, now in look.items() if now == ACTIVE],
+                             [] if active < 0 else [active])
+            if "c" in line.get("dist", {}):
+                self.assertEqual(line["dist"]["c"], c)
+            if line["n"] == 0:
+                continue
+            if line["rule"] in ROTATING:
+                self.assertEqual(before[line["f"]], BLOCKED)
+            elif line["f"] in before:
+                self.assertNotEqual(before[line["f"]], BLOCKED)
+            before = dict(look)
+            self.assertEqual(line["rule"], data["rules"][step["r"]])
+            self.assertEqual(line["f"], step["f"])
+            self.assertEqual(line.get("at"), data["at"][step["p"]] if "p" in step else None)
+            self.assertEqual(line.get("pick"), step.get("k"))
+            self.assertEqual([e["ev"] for e in line.get("ev", [])],
+                             [["callEv", "callREv", "compEv", "compREv", "doneEv"][e[0]]
+                              for e in step.get("e", [])])
+            self.assertEqual([[name, text_of(value)] for name, value in line.get("set", [])],
+                             [[names[variable], value] for variable, value in step.get("u", [])])
+        end = trace[-1]
+        self.assertEqual({name: text_of(value) for name, value in end["state"].items()},
+                         {names[i]: value for i, value in enumerate(state) if value is not None})
+        self.assertEqual(data["end"], end | {"state": {}})
+        self.assertEqual("".join(data["text"]), pathlib.Path(program).read_text())
+        if end["end"] == "deadlock":
+            self.assertEqual({b["f"]: b.get("on", -1) for b in end["blocked"]},
+                             {f: awaits[f] for f, now in look.items() if now == BLOCKED})
+
+    def test_the_page_knows_what_the_trace_says(self):
+        for program in sorted(PROGRAMS.glob("*.cw")):
+            cooperative = "language" not in program.read_text() or \
+                "language coopwhile" in program.read_text()
+            for words in [["lagc-sched"], ["lagc", "--seed", 3], ["lagc", "--seed", 4],
+                          *([["sos-sched"], ["sos", "--seed", 5]] if cooperative else [])]:
+                with self.subTest(program=program.name, words=words):
+                    self.same_as_trace(program, "--semantics", *words, "--limit", 150)
+
+    def test_the_file_is_written_and_needs_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.html"
+            done = coop("view", PROGRAMS / "06_deadlock.cw", "-o", page)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("deadlock after 30 steps", done.stdout)
+            text = page.read_text()
+            self.assertEqual(Page(text).elsewhere, [])
+            self.assertIsNone(re.search(r"https?:|@import|url\(|fetch\(|import\(", text))
+            self.assertEqual(json.loads(Page(text).data)["end"]["end"], "deadlock")
+
+    def test_text_of_a_program_stays_text(self):
+        comment = "// </script><script>alert(1)</script><!-- ü\n"
+        page = Page(coop("view", "-", "-o", "-", text=comment + "{ skip }").stdout)
+        self.assertTrue("".join(json.loads(page.data)["text"]).startswith(comment))
+
+    def test_twenty_tasks_and_two_thousand_steps_are_small(self):
+        source = ("tick(x) { while true { n := n + x; suspend } }\n"
+                  "{ n := 0; i := 0; while i < 20 { spawn(tick, i); i := i + 1 } }")
+        page = coop("view", "-", "-o", "-", "--limit", 2000, text=source).stdout
+        self.assertEqual(len(json.loads(Page(page).data)["steps"]), 2001)
+        self.assertLess(len(page), 400_000)
+
+    def test_exit_status_says_whether_the_page_is_written(self):
+        for status, words, source in [(0, ["-", "-o", "-"], "{ x := 1 / 0 }"),
+                                      (2, ["-", "-o", "-"], "{ skip "),
+                                      (1, ["-"], "{ skip }"),
+                                      (1, ["-", "-o", "/does/not/exist/page.html"], "{ skip }"),
+                                      (1, ["-", "-o", "-", "--semantics", "best"], "{ skip }"),
+                                      (1, ["/does/not/exist", "-o", "-"], "")]:
+            done = coop("view", *words, text=source)
+            self.assertEqual(done.returncode, status, words)
+            self.assertEqual(bool(done.stderr), status != 0, words)
+            self.assertEqual(bool(done.stdout), status == 0, words)
+
+    def test_help_tells_the_keys(self):
+        text = coop("view", "--help").stdout
+        for word in ["FILE", "-o", "--semantics", "--seed", "--limit", "left, right", "Exit status"]:
             self.assertIn(word, text)
 
 
