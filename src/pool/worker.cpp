@@ -493,7 +493,8 @@ void worker::found_work(bool searching) noexcept {
   }
   // Other searchers do the same when they leave.
   if (searching ? !idle_.end_search(index_) : !lookout) return;
-  // Who falls asleep from now on looks around after that.
+  // Who falls asleep from now on looks around after that, and sees that there is no lookout.
+  sync::light_fence();
   if (!idle_.any()) return;
   sync::heavy_fence();
   if (idle_.any() && (sees_work() || leaves_slots_alone())) home_.wake_one(index_);

@@ -79,6 +79,7 @@ inline options every_step(unsigned spurious = 0) {
   o.memory = memory::sc;
   o.merge_states = true;
   o.reduce = false;
+  o.cell_steps = true;
   o.spurious = spurious;
   o.max_seconds = 60;
   return o;

@@ -200,17 +200,22 @@ standing engine::where_is(unsigned index) const {
     s.what = standing::finished;
     return s;
   }
-  if (t.pending.object != step::nothing && t.pending.what != step::kind::lock &&
-      t.pending.what != step::kind::unlock)
+  const bool is_cell = t.pending.what == step::kind::read || t.pending.what == step::kind::write;
+  if (is_cell)
+    s.object = cells_[t.pending.object & 0x3FFF'FFFF].object;
+  else if (t.pending.object != step::nothing && t.pending.what != step::kind::lock &&
+           t.pending.what != step::kind::unlock)
     s.object = locations_[t.pending.object].object;
   switch (t.pending.what) {
     case step::kind::local:
       s.what = t.slept_on ? standing::woken : standing::running;
       break;
     case step::kind::load:
+    case step::kind::read:
       s.what = standing::load;
       break;
     case step::kind::store:
+    case step::kind::write:
       s.what = standing::store;
       break;
     case step::kind::update:

@@ -39,6 +39,8 @@ struct step {
     load,
     store,
     update,
+    read,   // of a cell
+    write,  // of a cell
     fence,
     light,
     heavy,

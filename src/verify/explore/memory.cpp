@@ -487,8 +487,15 @@ void engine::touch(const place& p, const void* object, plain_access how, const w
   } else if (is_new || cells_[p.index].is_gone) {
     fail(failure_kind::use_after_free, "a cell is used that is gone, or was never made", where);
   }
-  plain& c = cells_[p.index];
   const bool writes = how != plain_access::read;
+  step s;
+  if (options_.cell_steps && (how == plain_access::read || how == plain_access::write)) {
+    s.what = writes ? step::kind::write : step::kind::read;
+    s.writes = writes;
+    s.object = p.index | 0x4000'0000;
+    announce(s, where);
+  }
+  plain& c = cells_[p.index];
   const vector_clock& before = running_->now.before;
   for (unsigned i = 0; i < count_; ++i) {
     if (i == self) continue;
@@ -505,6 +512,7 @@ void engine::touch(const place& p, const void* object, plain_access how, const w
   c.is_gone = how == plain_access::gone;
   if (with_story_ && (how == plain_access::read || how == plain_access::write))
     story_.add(running_->name, writes ? "writes a cell" : "reads a cell", where);
+  if (s.what != step::kind::local) tell(s);
 }
 
 void engine::race(unsigned other, const where_t& theirs, bool they_write, bool we_write,

@@ -83,6 +83,10 @@ struct options {
   // steps, and choices that could have been made earlier. For comparing with and without.
   bool reduce = true;
 
+  // An access to a cell is a step of its own. Races are found without; mappings to a model may want
+  // to tell it from the step before.
+  bool cell_steps = false;
+
   bool leaks = true;        // memory that is left at the end is a failure
   unsigned processors = 2;  // what thread::hardware_concurrency() says
   bool shrink = true;       // look for a simpler schedule that fails in the same way

@@ -293,6 +293,8 @@ class cell {
     touch(detail::plain_access::write, where);
     return value_;
   }
+  // The value without an access: for mappings and checks between steps.
+  const T& peek() const noexcept { return value_; }
   operator const T&() const { return get(); }
   cell& operator=(T value) {
     set(std::move(value));
