@@ -208,7 +208,7 @@ standing engine::where_is(unsigned index) const {
     s.object = locations_[t.pending.object].object;
   switch (t.pending.what) {
     case step::kind::local:
-      s.what = t.slept_on ? standing::woken : standing::running;
+      s.what = t.is_woken ? standing::woken : standing::running;
       break;
     case step::kind::load:
     case step::kind::read:
@@ -559,13 +559,13 @@ void engine::futex_wait(const place& p, const void* object, std::uint64_t first,
   t.deadline = deadline;
   t.asleep_since = step_;
   change_turn();
-  t.slept_on = 0;
+  t.is_woken = false;
 }
 
 void engine::wake_thread(thread_state& t) {
   t.is = thread_state::ready;
   t.pending = {};
-  t.slept_on = 1;
+  t.is_woken = true;
   t.futex = step::nothing;
   t.deadline = time_point::max();
   t.not_before = step_;

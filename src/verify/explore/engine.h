@@ -153,7 +153,7 @@ struct thread_state {
   std::uint32_t futex = step::nothing;
   time_point deadline = time_point::max();
   std::uint64_t asleep_since = 0;
-  std::uint32_t slept_on = 0;
+  bool is_woken = false;  // from a futex, and has not gone on yet
   std::array<void*, 8> slots{};
 };
 

@@ -334,9 +334,12 @@ std::uint64_t engine::load(const place& p, const void* object, std::uint64_t fir
   read_message(l, i, order);
   const std::uint64_t value = l.messages[i].value;
   if (with_story_) {
-    const std::size_t newer = l.messages.size() - 1 - i;
+    const std::uint64_t newest = l.messages.back().value;
+    const bool is_old = i + 1 != l.messages.size();
     tell_story("loads " + describe(l, where) + " = " + text_of(value), order, where,
-               newer ? ", an old value: the newest is " + text_of(l.messages.back().value) : "");
+               !is_old           ? ""
+               : newest == value ? ", stored before the newest"
+                                 : ", an old value: the newest is " + text_of(newest));
   }
   tell(s, is_sc(order) ? step_ : l.messages[i].stored_at);
   return value;
