@@ -124,6 +124,15 @@ bool is_stack_memory(const void* p) noexcept {
   return address >= region && address < region_end;
 }
 
+[[gnu::noinline]] void clean_stack() noexcept {
+#ifndef ROTA_ASAN  // Its local variables are not on the stack.
+  // Some more than the explorer's own calls take.
+  char below[4096];
+  std::memset(below, 0, sizeof below);
+  asm volatile("" : : "r"(below) : "memory");
+#endif
+}
+
 void fiber::reset() {
   caught_ = nullptr;
   uncaught_ = 0;
