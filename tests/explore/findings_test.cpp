@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -481,6 +482,37 @@ TEST(schedules, those_that_meet_in_a_state_go_on_once) {
   EXPECT_LT(merged.schedules + merged.pruned, 5'000u) << merged.text();
 }
 #endif
+
+// How much memory the process has in use, in megabytes.
+std::size_t megabytes_in_use() {
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * 4096 / 1'000'000;
+}
+
+// AddressSanitizer keeps some megabytes for each thread of a schedule, also of one that is given
+// up.
+TEST(schedules, they_leave_no_memory_behind) {
+  explore::options o;
+  o.max_schedules = 500;
+  const std::size_t before = megabytes_in_use();
+  const auto r = explore::run(
+      [] {
+        explore::atomic<int> n{0};
+        const auto add = [&] {
+          int local[64] = {};
+          for (int& x : local) x = n.fetch_add(1);
+        };
+        explore::thread a(add);
+        explore::thread b(add);
+        a.join();
+        b.join();
+      },
+      o);
+  EXPECT_FALSE(r.failed) << r.text();
+  EXPECT_LT(megabytes_in_use(), before + 200);
+}
 
 // --- time ---
 

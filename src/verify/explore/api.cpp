@@ -25,7 +25,10 @@ class inside {
   }
   inside(const inside&) = delete;
   inside& operator=(const inside&) = delete;
-  ~inside() { exploring = true; }
+  ~inside() {
+    active->leave_no_traces();
+    exploring = true;
+  }
 };
 
 // A copy that does not live on the program's heap.

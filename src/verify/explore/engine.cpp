@@ -151,6 +151,7 @@ thread_state& engine::new_thread(std::function<void()> body) {
 
 void engine::thread_main() {
   thread_state& self = *running_;
+  leave_no_traces();
   exploring = true;
   try {
     self.body();

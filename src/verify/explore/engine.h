@@ -178,6 +178,11 @@ class engine {
 
   void note_frame(const void* frame) noexcept { running_->frame = frame; }
 
+  // Before the program goes on: what the explorer leaves on its stack is no part of its state.
+  void leave_no_traces() const noexcept {
+    if (options_.merge_states) clean_stack();
+  }
+
   const std::vector<std::uint16_t>& choices() const noexcept { return choices_; }
   std::uint64_t steps() const noexcept { return step_; }
   unsigned thread_count() const noexcept { return count_; }

@@ -16,6 +16,7 @@ void* allocate(std::size_t size, std::size_t alignment) {
   if (exploring) {
     exploring = false;
     void* p = active->allocate(size, alignment);
+    active->leave_no_traces();
     exploring = true;
     return p;
   }
@@ -34,6 +35,7 @@ void release(void* p) noexcept {
   if (!exploring) return;
   exploring = false;
   active->free(p);
+  active->leave_no_traces();
   exploring = true;
 }
 
