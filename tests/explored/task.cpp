@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <string>
 
 #include "explored/scenarios.h"
 
@@ -361,6 +362,23 @@ void outside() {
   setter.join();
 }
 
+// A step that runs long is reported, with the task that takes it.
+void watchdog() {
+  explore::atomic<std::uint32_t> reported{0};
+  auto o = rota::options{}.with_workers(2).with_watchdog(4ms);
+  o.on_long_step = [&](const std::string& text) {
+    explore::check(text.find("task 2") != std::string::npos, "the report names the task");
+    reported.store(1, std::memory_order_relaxed);
+    explore::futex_wake(reported, 1);
+  };
+  auto long_step = [](explore::atomic<std::uint32_t>& r) -> task<> {
+    while (r.load(std::memory_order_relaxed) == 0) explore::futex_wait(r, 0);
+    co_return;
+  };
+  auto program = [&]() -> task<> { co_await rota::spawn(long_step(reported)); };
+  rota::run(program(), o);
+}
+
 // A runtime ends while a task that nobody waits for still runs.
 void left_running() {
   rota::runtime rt{rota::options{}.with_workers(2)};
@@ -405,6 +423,7 @@ const add tasks{{
 
     {"task.deadlock", "a deadlock is reported", deadlock, pct(3, 1)},
     {"task.outside", "the last wake-up comes from outside", outside, pct(3, 1)},
+    {"task.watchdog", "a step runs long", watchdog, pct(3, 1)},
     {"task.left_running", "a runtime ends with a task that goes on", left_running, pct(3, 1)},
 }};
 
