@@ -69,6 +69,7 @@ inline const char* text_of(standing::kind k) {
                                        "a futex wake",
                                        "a join",
                                        "a look at the clock",
+                                       "memory",
                                        "its end"};
   return names[k];
 }

@@ -88,7 +88,8 @@ void engine::reset() {
   // Some time after the clock's own beginning, so that subtracting from it is safe.
   time_ = time_point{} + std::chrono::hours(1);
   clock_was_read_ = false;
-  spurious_ = early_ = 0;
+  spurious_ = early_ = reuses_ = 0;
+  freed_.clear();
   story_.clear();
 }
 
@@ -248,6 +249,9 @@ standing engine::where_is(unsigned index) const {
     case step::kind::now:
     case step::kind::time:
       s.what = standing::clock;
+      break;
+    case step::kind::memory:
+      s.what = standing::memory;
       break;
   }
   return s;
@@ -535,7 +539,7 @@ void engine::destroy_lock(const place& p, const void* object) {
 // --- futex --------------------------------------------------------------------------------------
 
 void engine::futex_wait(const place& p, const void* object, std::uint64_t first,
-                        std::uint32_t expected, time_point deadline, const where_t& where) {
+                        std::uint64_t expected, time_point deadline, const where_t& where) {
   location& l = at(p, object, first, where);
   step s;
   s.what = step::kind::wait;
@@ -664,9 +668,48 @@ void engine::pause() {
 
 // --- the rest -----------------------------------------------------------------------------------
 
+// All steps of the heap depend on each other: which block is the newest free one?
+static step of_heap() noexcept {
+  step s;
+  s.what = step::kind::memory;
+  s.writes = true;
+  s.object = 0xC000'0000;
+  return s;
+}
+
+void* engine::allocate(std::size_t size, std::size_t alignment) {
+  if (options_.reuses == 0) return heap_.allocate(size, alignment);
+  const step s = of_heap();
+  announce(s, {});
+  const auto fits = [&](const freed_block& b) {
+    return b.size == size && reinterpret_cast<std::uintptr_t>(b.where) % alignment == 0;
+  };
+  const auto newest = std::find_if(freed_.rbegin(), freed_.rend(), fits);
+  const bool may_reuse = newest != freed_.rend() && reuses_ < options_.reuses;
+  void* p = nullptr;
+  if (may_reuse && value(2) == 1) {
+    ++reuses_;
+    p = newest->where;
+    heap_.reuse(p);
+    running_->now.join(newest->when);
+    freed_.erase(std::next(newest).base());
+    if (with_story_) story_.add(running_->name, "is given memory that was freed", {});
+  } else {
+    p = heap_.allocate(size, alignment);
+  }
+  tell(s);
+  return p;
+}
+
 void engine::free(void* p) {
+  const step s = of_heap();
+  if (options_.reuses != 0) announce(s, {});
   if (heap_.free(p) == heap::freed::twice)
     fail(failure_kind::use_after_free, "memory is freed twice", {});
+  if (options_.reuses != 0) {
+    freed_.push_back({p, heap_.size_of(p), running_->now});
+    tell(s);
+  }
 }
 
 void engine::note(std::string what, const where_t& where) {

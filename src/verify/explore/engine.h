@@ -52,6 +52,7 @@ struct step {
     join,
     now,
     time,
+    memory,
   };
   static constexpr std::uint32_t nothing = ~std::uint32_t{0};
 
@@ -216,7 +217,7 @@ class engine {
 
   unsigned start_thread(std::function<void()> body, const where_t& where);
   void join_thread(unsigned index, const where_t& where);
-  void futex_wait(const place& p, const void* object, std::uint64_t first, std::uint32_t expected,
+  void futex_wait(const place& p, const void* object, std::uint64_t first, std::uint64_t expected,
                   time_point deadline, const where_t& where);
   void futex_wake(const place& p, const void* object, int count, const where_t& where);
 
@@ -227,9 +228,7 @@ class engine {
   void pause();
   unsigned choose(unsigned count);
 
-  void* allocate(std::size_t size, std::size_t alignment) {
-    return heap_.allocate(size, alignment);
-  }
+  void* allocate(std::size_t size, std::size_t alignment);
   void free(void* p);
 
   void name(const place& p, const void* object, std::string what);
@@ -335,12 +334,25 @@ class engine {
   unsigned spurious_ = 0;
   unsigned early_ = 0;
 
+  // What was freed and may be given out again, the newest last; kept only if it may.
+  struct freed_block {
+    void* where;
+    std::size_t size;
+    stamp when;  // who is given it comes after who has freed it
+  };
+  std::vector<freed_block> freed_;
+  unsigned reuses_ = 0;
+
   bool with_story_ = false;
   detail::story story_;
 };
 
 // The engine whose schedule runs, or null.
 extern engine* active;
+
+// The program's operator new and delete.
+void* allocate(std::size_t size, std::size_t alignment);
+void release(void* p);
 
 }  // namespace rota::explore::detail
 

@@ -75,6 +75,12 @@ struct options {
   unsigned spurious = 0;
   unsigned early_deadlines = 1;
 
+  // Per schedule: how often memory that was freed may be given out again, for the same size. With 0
+  // it never is: who uses it afterwards is found at once, but not who is misled by an address that
+  // it knows (ABA). Otherwise allocating and freeing are steps of the schedule; with 0 nobody could
+  // tell.
+  unsigned reuses = 0;
+
   // Of exhaustive: a schedule that comes to a state in which another one was is not run on. Needs a
   // program that keeps all it knows inside of itself, on its stacks and what it allocates: a local
   // variable of a caller that it writes to would not be seen.
@@ -182,6 +188,7 @@ struct standing {
     wake,    // about to wake a futex
     join,
     clock,
+    memory,  // about to allocate or to free, if that is a step
     finished,
   };
   kind what = running;
