@@ -106,8 +106,8 @@ inline job* worker::take_next() noexcept {
     next_.store(nullptr, sync::memory_order_relaxed);
     return j;
   }
-  // A lookout may have been faster.
-  return next_.exchange(nullptr, sync::memory_order_acquire);
+  // A lookout may have been faster. relaxed: what we find there, we have put there.
+  return next_.exchange(nullptr, sync::memory_order_relaxed);
 }
 
 // --- choosing -----------------------------------------------------------------------------------
