@@ -31,11 +31,10 @@ bool event_notifier::cancel() noexcept {
 
 bool event_notifier::park_until(sync::time_point deadline) noexcept {
   std::uint32_t expected = prepared;
-  // acquire on failure: pairs with wake(), as in cancel().
-  if (state_.compare_exchange_strong(expected, parked, sync::memory_order_relaxed,
-                                     sync::memory_order_acquire)) {
+  // relaxed, here and below: cancel() acquires.
+  if (state_.compare_exchange_strong(expected, parked, sync::memory_order_relaxed)) {
     // The kernel may wake us for no reason: only the word and the clock end the sleep.
-    while (state_.load(sync::memory_order_acquire) == parked) {
+    while (state_.load(sync::memory_order_relaxed) == parked) {
       sync::futex_wait(state_, parked, deadline);
       if (deadline != sync::time_point::max() && sync::now() >= deadline) break;
     }
@@ -46,9 +45,9 @@ bool event_notifier::park_until(sync::time_point deadline) noexcept {
 void event_notifier::wake() noexcept {
   std::uint32_t seen = state_.load(sync::memory_order_relaxed);
   while (seen == prepared || seen == parked) {
-    // release: publishes the caller's work to cancel() and park_until(). Of several producers
-    // exactly one moves the word on from `parked`, and makes the system call.
-    if (state_.compare_exchange_weak(seen, notified, sync::memory_order_acq_rel,
+    // release: publishes the caller's work to cancel(). Of several producers exactly one moves the
+    // word on from `parked`, and makes the system call.
+    if (state_.compare_exchange_weak(seen, notified, sync::memory_order_release,
                                      sync::memory_order_relaxed)) {
       if (seen == parked) sync::futex_wake(state_);
       return;

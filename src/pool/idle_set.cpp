@@ -16,18 +16,18 @@ std::uint64_t idle_set::full(unsigned group) const noexcept {
 }
 
 void idle_set::enter(unsigned worker, bool searching) noexcept {
-  // The bit was clear, so adding sets it. seq_cst: the word is one side of "either they see that we
-  // sleep or we see what they pushed"; the heavy fence that follows is the other.
+  // The bit was clear, so adding sets it. "Either they see that we sleep or we see what they
+  // pushed" is up to the heavy fence that follows. release: pairs with all().
   word_of(worker).bits.fetch_add(bit(worker) - (searching ? one_searcher : 0),
-                                 sync::memory_order_seq_cst);
+                                 sync::memory_order_release);
 }
 
 bool idle_set::leave(unsigned worker) noexcept {
+  // acquire: pairs with choose(); shows why we were chosen.
   const std::uint64_t before =
-      word_of(worker).bits.fetch_and(~bit(worker), sync::memory_order_seq_cst);
+      word_of(worker).bits.fetch_and(~bit(worker), sync::memory_order_acquire);
   // By the one who leaves, before it does anything else: a waker that took it out could be late,
-  // and the worker be back in the set by then. release: who sees us back in the set sees it
-  // counted.
+  // and the worker be back in the set by then. release: who sees it counted sees us out.
   departures_.fetch_add(1, sync::memory_order_release);
   return (before & bit(worker)) != 0;
 }
@@ -47,7 +47,8 @@ unsigned idle_set::choose_in(unsigned group, unsigned waker, unsigned last_choic
         break;
       }
     }
-    // acq_rel: the woken worker's leave() sees that it was chosen.
+    // release: the woken worker's leave() sees what we published. acquire: its enter() comes
+    // before.
     if (bits.compare_exchange_weak(w, (w & ~bit(chosen)) + one_searcher, sync::memory_order_acq_rel,
                                    sync::memory_order_relaxed))
       return chosen;
@@ -70,15 +71,15 @@ bool idle_set::begin_search(unsigned worker) noexcept {
   std::uint64_t w = bits.load(sync::memory_order_relaxed);
   do {
     if (2 * (w / one_searcher) >= here) return false;
-  } while (!bits.compare_exchange_weak(w, w + one_searcher, sync::memory_order_acq_rel,
-                                       sync::memory_order_relaxed));
+    // relaxed: it is only a number; what producers leave to searchers is looked for behind a fence.
+  } while (!bits.compare_exchange_weak(w, w + one_searcher, sync::memory_order_relaxed));
   return true;
 }
 
 bool idle_set::end_search(unsigned worker) noexcept {
-  // seq_cst: the caller fences heavily and looks for what producers left to us as a searcher.
+  // relaxed: the last one fences heavily and looks for what producers left to it.
   const std::uint64_t before =
-      word_of(worker).bits.fetch_sub(one_searcher, sync::memory_order_seq_cst);
+      word_of(worker).bits.fetch_sub(one_searcher, sync::memory_order_relaxed);
   return before / one_searcher == 1;
 }
 
@@ -89,6 +90,7 @@ bool idle_set::any() const noexcept {
 }
 
 bool idle_set::all() const noexcept {
+  // acquire: pairs with enter(); shows what they did while they were out.
   for (unsigned g = 0; g < groups_; ++g)
     if ((words_[g].bits.load(sync::memory_order_acquire) & sleepers) != full(g)) return false;
   return true;

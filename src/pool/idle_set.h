@@ -61,7 +61,10 @@ class idle_set {
 
   // How often somebody left. Who reads it, then finds everybody in the set, and later finds both
   // unchanged knows that nobody was out in between.
-  std::uint64_t departures() const noexcept { return departures_.load(sync::memory_order_acquire); }
+  std::uint64_t departures() const noexcept {
+    // acquire: pairs with leave(); who sees it counted does not see an old set.
+    return departures_.load(sync::memory_order_acquire);
+  }
 
  private:
   friend struct inspect;

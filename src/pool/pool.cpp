@@ -95,7 +95,8 @@ std::uint64_t pool::progress() const noexcept {
 
 void pool::expect_outside(int change) noexcept {
   visitors_.fetch_add(1, sync::memory_order_relaxed);
-  const int before = outside_.fetch_add(change, sync::memory_order_acq_rel);
+  // release: pairs with is_quiet(); who sees us gone sees what we posted before.
+  const int before = outside_.fetch_add(change, sync::memory_order_release);
   // With the last expectation gone a standstill may have become a deadlock: somebody has to notice.
   if (change < 0 && before + change == 0) {
     // Either we see the sleeper or its last look sees the change.
@@ -112,7 +113,8 @@ void pool::wait_for_visitors() const noexcept {
 }
 
 void pool::await_quiet(int change) noexcept {
-  quiet_callers_.fetch_add(change, sync::memory_order_acq_rel);
+  // release: pairs with check_quiet(); who sees us waiting sees what we expect from outside.
+  quiet_callers_.fetch_add(change, sync::memory_order_release);
   if (change > 0) {
     // As in expect_outside().
     sync::light_fence();

@@ -106,8 +106,8 @@ inline job* worker::take_next() noexcept {
     next_.store(nullptr, sync::memory_order_relaxed);
     return j;
   }
-  // A lookout may have been faster.
-  return next_.exchange(nullptr, sync::memory_order_acquire);
+  // A lookout may have been faster. relaxed: what we find there, we have put there.
+  return next_.exchange(nullptr, sync::memory_order_relaxed);
 }
 
 // --- choosing -----------------------------------------------------------------------------------
@@ -493,7 +493,8 @@ void worker::found_work(bool searching) noexcept {
   }
   // Other searchers do the same when they leave.
   if (searching ? !idle_.end_search(index_) : !lookout) return;
-  // Who falls asleep from now on looks around after that.
+  // Who falls asleep from now on looks around after that, and sees that there is no lookout.
+  sync::light_fence();
   if (!idle_.any()) return;
   sync::heavy_fence();
   if (idle_.any() && (sees_work() || leaves_slots_alone())) home_.wake_one(index_);

@@ -19,9 +19,10 @@ void* fork_deque::steal() noexcept {
   const std::int64_t b = bottom_.load(sync::memory_order_seq_cst);
   void* x = nullptr;
   if (t < b) {
-    x = slots_[static_cast<std::size_t>(t & mask_)].load(sync::memory_order_relaxed);
+    x = slots_[static_cast<std::size_t>(t & mask_)].get();
   } else {
-    top_.store(t, sync::memory_order_seq_cst);
+    // relaxed: an owner that misses our step back takes the lock, behind which it sees it.
+    top_.store(t, sync::memory_order_relaxed);
   }
   // Also releases our read of the slot to an owner that makes room.
   thieves_.unlock();
@@ -43,9 +44,8 @@ void fork_deque::make_room(std::int64_t b) {
   const std::int64_t mask = mask_ * 2 + 1;
   auto larger = std::make_unique<slot[]>(static_cast<std::size_t>(mask) + 1);
   for (std::int64_t i = old_top_; i != b; ++i)
-    larger[static_cast<std::size_t>(i & mask)].store(
-        slots_[static_cast<std::size_t>(i & mask_)].load(sync::memory_order_relaxed),
-        sync::memory_order_relaxed);
+    larger[static_cast<std::size_t>(i & mask)].set(
+        slots_[static_cast<std::size_t>(i & mask_)].get());
   slots_ = std::move(larger);
   mask_ = mask;
 }

@@ -31,13 +31,13 @@ std::size_t run_queue::steal(job** out, std::size_t max) noexcept {
     const std::uint64_t t = tail_.load(sync::memory_order_acquire);
     if (t <= h) break;
     const std::uint64_t n = std::min<std::uint64_t>((t - h + 1) / 2, max);
-    // relaxed: published by the claim that follows (R1).
-    reading_from_.store(h, sync::memory_order_relaxed);
+    // Published by the claim that follows (R1). release: what we read on earlier visits comes
+    // before the owner's write, also if the owner misses the `nobody` in between.
+    reading_from_.store(h, sync::memory_order_release);
     // release: an owner that sees the claim sees reading_from_ (R1).
     if (head_.compare_exchange_weak(h, h + n, sync::memory_order_release,
                                     sync::memory_order_relaxed)) {
-      for (; taken < n; ++taken)
-        out[taken] = slots_[(h + taken) & mask_].load(sync::memory_order_relaxed);
+      for (; taken < n; ++taken) out[taken] = slots_[(h + taken) & mask_].get();
       break;
     }
   }
@@ -60,10 +60,10 @@ void run_queue::resize(std::size_t capacity) {
   spin_guard guard{thieves_};
   const std::uint64_t t = tail_.load(sync::memory_order_relaxed);
   // No thief is at work, so head_ stands still and everything below it is free.
-  free_from_ = head_.load(sync::memory_order_acquire);
+  // relaxed: the lock orders us behind the last of them.
+  free_from_ = head_.load(sync::memory_order_relaxed);
   for (std::uint64_t i = free_from_; i != t; ++i)
-    larger[i & (capacity - 1)].store(slots_[i & mask_].load(sync::memory_order_relaxed),
-                                     sync::memory_order_relaxed);
+    larger[i & (capacity - 1)].set(slots_[i & mask_].get());
   slots_ = std::move(larger);
   mask_ = capacity - 1;
 }

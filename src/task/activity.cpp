@@ -36,10 +36,10 @@ bool activity::begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kin
   return true;
 }
 
-bool activity::claim() noexcept {
+bool activity::claim(std::uint32_t needed) noexcept {
   std::uint32_t s = state_.load(sync::memory_order_relaxed);
   for (;;) {
-    if (!(s & waiting)) return false;
+    if (!(s & needed)) return false;
     if (s & looked_at) [[unlikely]] {
       sync::pause();
       s = state_.load(sync::memory_order_relaxed);
@@ -206,7 +206,9 @@ void request_stop(activity& a) noexcept {
   // The task may end meanwhile if nobody holds its handle, so its stop source is copied first.
   if (a.existing_extras()) runtime_state::of(a).stop_source_of(a).request_stop();
   const auto cancel = [](activity& strand) {
-    if ((strand.state_.load(sync::memory_order_seq_cst) & activity::cancellable) && strand.claim())
+    // claim() asks again: the wait that we see here may be over, and the next one shielded.
+    if ((strand.state_.load(sync::memory_order_seq_cst) & activity::cancellable) &&
+        strand.claim(activity::cancellable))
       make_ready(strand);
   };
   cancel(a);

@@ -50,7 +50,8 @@ class activity : public job {
   // --- waiting; see core.h ---
   bool begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kind, void* awaiter,
                   bool can_be_cancelled) noexcept;
-  bool claim() noexcept;
+  // Ends the wait, for whoever gets true. With `cancellable`: only one that can be cancelled.
+  bool claim(std::uint32_t needed = waiting) noexcept;
   static void append(wait_list& list, activity& a) noexcept;
   static void remove(wait_list& list, activity& a) noexcept;
   static activity* claim_first(wait_list& list) noexcept;

@@ -41,7 +41,8 @@ void timers::cancel(timer& t) noexcept {
   spin_guard guard{w.lock};
   w.timers.remove(t);
   // Otherwise `next` may stay too early: a look then finds nothing, and sets it right.
-  if (w.timers.empty()) w.next.store(timer_wheel::never, sync::memory_order_relaxed);
+  // release: as in fire().
+  if (w.timers.empty()) w.next.store(timer_wheel::never, sync::memory_order_release);
 }
 
 bool timers::fire(worker& w, unsigned of, sync::time_point now) {
@@ -55,7 +56,8 @@ bool timers::fire(worker& w, unsigned of, sync::time_point now) {
     {
       spin_guard guard{from.lock};
       timer* due = from.timers.advance(tick, batch);
-      from.next.store(from.timers.next(), sync::memory_order_relaxed);
+      // release: who sees no timer any more sees that we have left the idle set.
+      from.next.store(from.timers.next(), sync::memory_order_release);
       while (due) {
         timer* t = due;
         due = t->next;
@@ -83,7 +85,8 @@ bool timers::fire(worker& w, unsigned of, sync::time_point now) {
 }
 
 sync::time_point timers::next(unsigned of) const noexcept {
-  const std::uint64_t tick = wheels_[of]->next.load(sync::memory_order_relaxed);
+  // acquire: pairs with fire() and cancel().
+  const std::uint64_t tick = wheels_[of]->next.load(sync::memory_order_acquire);
   // Beyond this many ticks a deadline does not fit into the clock.
   constexpr std::uint64_t far = std::uint64_t{1} << 52;
   if (tick >= far) return sync::time_point::max();

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -127,6 +128,65 @@ TEST(findings, a_lost_wake_up) {
   });
 }
 
+// The flag is set without the mutex: between the look and the sleep.
+TEST(findings, a_condition_that_changes_without_the_mutex) {
+  const auto program = [](bool with_mutex) {
+    return [with_mutex] {
+      explore::mutex m;
+      explore::condition_variable changed;
+      explore::atomic<bool> flag{false};
+      explore::thread setter([&] {
+        std::unique_lock lock{m, std::defer_lock};
+        if (with_mutex) lock.lock();
+        flag = true;
+        if (with_mutex) lock.unlock();
+        changed.notify_one();
+      });
+      {
+        std::unique_lock lock{m};
+        changed.wait(lock, [&] { return flag.load(); });
+      }
+      setter.join();
+    };
+  };
+  expect_fine(program(true));
+  expect_failure(failure_kind::lost_wakeup, program(false));
+}
+
+TEST(virtual_time, a_condition_with_a_deadline) {
+  expect_fine([] {
+    explore::mutex m;
+    explore::condition_variable changed;
+    std::unique_lock lock{m};
+    const auto began = explore::now();
+    explore::check(!changed.wait_for(lock, std::chrono::milliseconds(5), [] { return false; }),
+                   "nothing has changed");
+    explore::check(explore::now() - began >= std::chrono::milliseconds(5), "not before its time");
+  });
+}
+
+// wait() and notify_one() of atomics, of any size, and their operators.
+TEST(findings, atomics_are_those_of_the_standard) {
+  expect_fine([] {
+    explore::atomic<std::uint64_t> n{1};
+    explore::thread other([&] {
+      n += 1;
+      n.notify_one();
+    });
+    n.wait(1);
+    explore::check(n == 2, "it waits for the change");
+    other.join();
+    explore::check(++n == 3 && n++ == 3 && --n == 3 && n-- == 3, "counting");
+    explore::check((n |= 5) == 7 && (n &= 6) == 6 && (n ^= 2) == 4 && (n -= 3) == 1, "bits");
+  });
+  expect_failure(failure_kind::lost_wakeup, [] {
+    explore::atomic<int> n{1};
+    explore::thread other([&] { n = 2; });
+    n.wait(1);
+    other.join();
+  });
+}
+
 TEST(findings, a_livelock_of_spinners) {
   const auto r = expect_failure(failure_kind::livelock, [] {
     explore::atomic<int> mine{0};
@@ -193,6 +253,54 @@ TEST(findings, memory_freed_twice) {
     drop();
     other.join();
   });
+}
+
+// Who compares addresses is misled when one is given out again (ABA).
+TEST(findings, an_address_that_comes_again) {
+  const auto program = [] {
+    explore::atomic<int*> shared{new int{1}};
+    explore::atomic<int> changes{0};
+    explore::thread other([&] {
+      int* old = shared.load();
+      if (!old || !shared.compare_exchange_strong(old, nullptr)) return;
+      delete old;
+      ++changes;
+      shared.store(new int{2});
+    });
+    int* seen = shared.load();
+    const int changes_seen = changes.load();
+    if (seen && shared.compare_exchange_strong(seen, nullptr)) {
+      explore::check(changes.load() == changes_seen, "what is as it was has not changed");
+      delete seen;
+    }
+    other.join();
+    delete shared.load();
+  };
+  expect_fine(program);
+  explore::options o;
+  o.reuses = 1;
+  const auto r = expect_failure(failure_kind::check, program, o);
+  EXPECT_NE(r.failure->schedule.find("is given memory that was freed"), std::string::npos)
+      << r.failure->schedule;
+}
+
+// Who is given memory comes after who has freed it.
+TEST(findings, memory_that_comes_again_is_no_race) {
+  explore::options o;
+  o.reuses = 2;
+  expect_fine(
+      [] {
+        const auto use = [] {
+          auto mine = std::make_unique<explore::cell<int>>();
+          mine->set(1);
+          explore::check(mine->get() == 1, "nobody else has it");
+        };
+        explore::thread other(use);
+        use();
+        other.join();
+        use();
+      },
+      o);
 }
 
 TEST(findings, an_atomic_that_is_used_after_its_end) {
@@ -481,6 +589,37 @@ TEST(schedules, those_that_meet_in_a_state_go_on_once) {
   EXPECT_LT(merged.schedules + merged.pruned, 5'000u) << merged.text();
 }
 #endif
+
+// How much memory the process has in use, in megabytes.
+std::size_t megabytes_in_use() {
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * 4096 / 1'000'000;
+}
+
+// AddressSanitizer keeps some megabytes for each thread of a schedule, also of one that is given
+// up.
+TEST(schedules, they_leave_no_memory_behind) {
+  explore::options o;
+  o.max_schedules = 500;
+  const std::size_t before = megabytes_in_use();
+  const auto r = explore::run(
+      [] {
+        explore::atomic<int> n{0};
+        const auto add = [&] {
+          int local[64] = {};
+          for (int& x : local) x = n.fetch_add(1);
+        };
+        explore::thread a(add);
+        explore::thread b(add);
+        a.join();
+        b.join();
+      },
+      o);
+  EXPECT_FALSE(r.failed) << r.text();
+  EXPECT_LT(megabytes_in_use(), before + 200);
+}
 
 // --- time ---
 

@@ -109,7 +109,7 @@ void chosen_wakes() {
 }
 
 // When everybody is in the set after departures() was read, and later that has not changed, nobody
-// was out in between.
+// was out in between: what was done out there was seen from the beginning, or is not seen yet.
 void departures() {
   idle_set set(1);
   word work{0};
@@ -117,17 +117,16 @@ void departures() {
   together others;
   others.run([&] { set.choose(idle_set::nobody, idle_set::nobody); });
   others.run([&] {
-    if (set.leave(0)) return;  // not chosen: it stays out
-    work.store(1, std::memory_order_relaxed);
-    set.enter(0, true);
+    const bool searching = !set.leave(0);
+    work.store(1, std::memory_order_release);
+    set.enter(0, searching);
   });
   const std::uint64_t before = set.departures();
   if (!set.all()) return;
-  const std::uint32_t work_before = work.load(std::memory_order_relaxed);
-  const bool everybody = set.all();
-  const std::uint32_t work_then = work.peek();
-  if (everybody && set.departures() == before)
-    explore::check(work_then == work_before, "nobody worked while nobody left");
+  const std::uint32_t first = work.load(std::memory_order_acquire);
+  const std::uint32_t second = work.load(std::memory_order_acquire);
+  if (set.all() && set.departures() == before)
+    explore::check(first == second, "nobody worked while nobody left");
 }
 
 // At most half of the workers begin to search by themselves, and the last to end knows it.
@@ -224,13 +223,13 @@ detached host(word& arrived, unsigned guests, word& ended) {
 }
 
 // ... the others pushed by the first of them, so that they have to be stolen.
-template <unsigned Workers>
+template <unsigned Workers, bool Asleep>
 void pushed_meeting() {
   word arrived{0};
   word ended{0};
   pool p{with(Workers), pool_hooks{}};
   p.start();
-  explore::settle();
+  if (Asleep) explore::settle();
   p.post(host(arrived, Workers - 1, ended).job());
   explore::settle();
   explore::check(arrived.peek() == Workers, "no job is queued while a worker sleeps");
@@ -338,6 +337,52 @@ void stuck_twice() {
   wait_until(ended[1], 2);
 }
 
+// ... and the lookout gives its role up, since nobody ran, just when somebody begins to.
+void stuck_resigns() {
+  mark m;
+  word ended{0};
+  word never{0};
+  pool p{with(2), pool_hooks{}};
+  p.start();
+  explore::futex_wait(never, 0, explore::now() + 10ms);
+  p.post(leader(m, ended).job());
+  wait_until(ended, 2);
+}
+
+detached late_leader(word& go, mark& m, word& ended) {
+  wait_until(go, 1);
+  m.ran.set(0);
+  ready_here(follower(m, ended).job());
+  wait_until(ended, 1);
+  count_up(ended);
+  co_return;
+}
+
+detached waits_for(word& ended, word& done) {
+  wait_until(ended, 1);
+  count_up(done);
+  co_return;
+}
+
+// The lookout itself is called to work and finds a long job, while a next slot is filled behind
+// another: somebody else has to become the lookout.
+void stuck_without_lookout() {
+  std::array<mark, 3> m;
+  word go{0};
+  word ended{0};
+  word others{0};
+  pool p{with(3), pool_hooks{}};
+  p.start();
+  p.post(late_leader(go, m[0], ended).job());
+  explore::advance(2ms);
+  p.post(simple(m[1], others).job());
+  p.post(simple(m[2], others).job());
+  count_up(go);
+  p.post(waits_for(ended, others).job());
+  wait_until(ended, 2);
+  wait_until(others, 3);
+}
+
 // --- the end ------------------------------------------------------------------------------------
 
 // Stops while workers begin, search or sleep.
@@ -396,7 +441,7 @@ struct report {
   }
 };
 
-template <bool Outside>
+template <unsigned Workers, bool Outside>
 void standstill() {
   report r;
   r.expected = 1;
@@ -404,7 +449,7 @@ void standstill() {
   pool_hooks hooks;
   hooks.quiet = &report::said;
   hooks.context = &r;
-  pool p{with(2), hooks};
+  pool p{with(Workers), hooks};
   r.home = &p;
   p.start();
   together others;
@@ -421,6 +466,53 @@ void standstill() {
   }
   wait_until(r.quiet, 1);
   others.join();
+  p.await_quiet(-1);
+}
+
+// One timer of worker 0, with one job.
+class one_timer : public rota::detail::timer_driver {
+ public:
+  explicit one_timer(job* j) : job_(j) {}
+
+  bool fire(worker& w, unsigned of, explore::time_point now) override {
+    if (of != 0 || now < at || !is_set_.load(std::memory_order_relaxed)) return false;
+    if (taken_.exchange(1, std::memory_order_relaxed) != 0) return false;
+    is_set_.store(0, std::memory_order_release);
+    w.push(job_);
+    return true;
+  }
+  explore::time_point next(unsigned of) const noexcept override {
+    return of == 0 && is_set_.load(std::memory_order_acquire) ? at : explore::time_point::max();
+  }
+
+  static inline explore::time_point at;
+  static inline job* made_for;
+
+ private:
+  job* job_;
+  word is_set_{1};
+  word taken_{0};
+};
+
+// Nothing stands still while a timer is set, or has just gone off.
+template <unsigned Workers>
+void standstill_timer() {
+  report r;
+  r.expected = 1;
+  mark m;
+  pool_hooks hooks;
+  hooks.quiet = &report::said;
+  hooks.context = &r;
+  pool p{with(Workers), hooks};
+  r.home = &p;
+  one_timer::at = explore::now() + 1ms;
+  one_timer::made_for = simple(m, r.ended).job();
+  p.timers_or([](pool&) -> std::unique_ptr<rota::detail::timer_driver> {
+    return std::make_unique<one_timer>(one_timer::made_for);
+  });
+  p.start();
+  p.await_quiet(1);
+  wait_until(r.quiet, 1);
   p.await_quiet(-1);
 }
 
@@ -524,12 +616,6 @@ void blocking_again() {
   wait_until(ended, 2);
 }
 
-// Interleavings only, so that what peek() sees is what the last load saw.
-explore::options interleavings(explore::options o) {
-  o.memory = explore::memory::sc;
-  return o;
-}
-
 // Deadlines come only when nobody can go on.
 explore::options no_early(explore::options o) {
   o.early_deadlines = 0;
@@ -540,7 +626,7 @@ const add pools{{
     {"pool.idle_wakers", "two wakers, two sleepers, one leaves", two_wakers, all()},
     {"pool.idle_chosen", "who is chosen sees why", chosen_sees_why, all()},
     {"pool.idle_chosen_wakes", "who is chosen wakes", chosen_wakes, all()},
-    {"pool.idle_departures", "everybody was there all the time", departures, interleavings(all())},
+    {"pool.idle_departures", "everybody was there all the time", departures, all()},
     {"pool.idle_searchers", "two workers begin and end a search", searchers, all()},
 
     {"pool.stops_1", "one worker stops at any time", stops<1>, all()},
@@ -561,10 +647,13 @@ const add pools{{
      no_early(bounded(2, 2))},
     {"pool.meeting_3", "three posted jobs need three workers", posted_meeting<3>,
      no_early(pct(3, 1))},
-    {"pool.meeting_pushed_2", "a pushed job needs the other worker", pushed_meeting<2>,
+    {"pool.meeting_pushed_2", "a pushed job needs the other worker", pushed_meeting<2, true>,
      no_early(pct(3, 1))},
-    {"pool.meeting_pushed_3", "two pushed jobs need two thieves", pushed_meeting<3>,
+    {"pool.meeting_pushed_3", "two pushed jobs need two thieves", pushed_meeting<3, true>,
      no_early(pct(3, 1))},
+    // Of four workers that begin two search at most: a third steals several without being counted.
+    {"pool.meeting_pushed_4", "three pushed jobs need three thieves", pushed_meeting<4, false>,
+     no_early(pct(3, 3))},
     // What producers left to a searcher that enters the idle set, sees work and leaves the set by
     // itself: it takes one job, and has to look for more.
     {"pool.meeting_mixed", "two pushed jobs, and one from outside", mixed_meeting<true>,
@@ -576,11 +665,18 @@ const add pools{{
     {"pool.stuck_begin", "... while the workers begin", stuck<2, false>, pct(3, 1)},
     {"pool.stuck_3", "... with three workers", stuck<3, true>, pct(3, 1)},
     {"pool.stuck_twice", "... two of them", stuck_twice, pct(3, 1)},
+    {"pool.stuck_resigns", "... and the lookout resigns", stuck_resigns, pct(3, 3)},
+    {"pool.stuck_unseen", "... and the lookout is called to work", stuck_without_lookout,
+     pct(3, 3)},
 
     {"pool.visitors", "a pool ends under the one who posted", visitors, pct(3, 1)},
     {"pool.visitors_outside", "... or under one who was expected", visitors_outside, pct(3, 1)},
-    {"pool.standstill", "a standstill is reported", standstill<false>, pct(3, 1)},
-    {"pool.standstill_outside", "... after the last from outside", standstill<true>, pct(3, 1)},
+    {"pool.standstill", "a standstill is reported", standstill<2, false>, pct(3, 1)},
+    {"pool.standstill_outside_1", "... after the last from outside", standstill<1, true>,
+     pct(3, 3)},
+    {"pool.standstill_outside_2", "... with two workers", standstill<2, true>, pct(3, 1)},
+    {"pool.standstill_timer_1", "... after a timer", standstill_timer<1>, pct(3, 1)},
+    {"pool.standstill_timer_2", "... with two workers", standstill_timer<2>, pct(3, 1)},
 
     {"pool.blocking_1", "two calls, one thread", blocking<1, 2>, bounded(2, 2)},
     {"pool.blocking_2", "three calls, two threads", blocking<2, 3>, pct(3, 1)},

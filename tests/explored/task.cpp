@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <string>
 
 #include "explored/scenarios.h"
 
@@ -230,13 +231,17 @@ task<> wait_guard(explore::atomic<int>& flag) {
 task<> stop_guard_program() {
   explore::atomic<int> flag{0};
   rota::async_event e;
-  auto stubborn = [](explore::atomic<int>& f, rota::async_event& x) -> task<> {
+  bool began = false;
+  auto stubborn = [&began](explore::atomic<int>& f, rota::async_event& x) -> task<> {
+    began = true;
     try {
       co_await wait_guard(f);
     } catch (const rota::cancelled&) {
       explore::note("was stopped");
     }
-    x.set();
+    rota::shield cleaning;
+    co_await x.wait();
+    explore::check(x.is_set(), "a wait ends when it is over");
   };
   auto h = rota::spawn(stubborn(flag, e));
   auto other = [](explore::atomic<int>& f) -> task<> {
@@ -245,9 +250,13 @@ task<> stop_guard_program() {
   };
   auto o = rota::spawn(other(flag));
   h.request_stop();
-  co_await e.wait();
-  co_await h;
   co_await o;
+  e.set();
+  try {
+    co_await h;
+  } catch (const rota::cancelled&) {
+    explore::check(!began, "who was stopped goes on, and the next wait ends when it is over");
+  }
 }
 
 task<> fails() {
@@ -355,6 +364,23 @@ void outside() {
   setter.join();
 }
 
+// A step that runs long is reported, with the task that takes it.
+void watchdog() {
+  explore::atomic<std::uint32_t> reported{0};
+  auto o = rota::options{}.with_workers(2).with_watchdog(4ms);
+  o.on_long_step = [&](const std::string& text) {
+    explore::check(text.find("task 2") != std::string::npos, "the report names the task");
+    reported.store(1, std::memory_order_relaxed);
+    explore::futex_wake(reported, 1);
+  };
+  auto long_step = [](explore::atomic<std::uint32_t>& r) -> task<> {
+    while (r.load(std::memory_order_relaxed) == 0) explore::futex_wait(r, 0);
+    co_return;
+  };
+  auto program = [&]() -> task<> { co_await rota::spawn(long_step(reported)); };
+  rota::run(program(), o);
+}
+
 // A runtime ends while a task that nobody waits for still runs.
 void left_running() {
   rota::runtime rt{rota::options{}.with_workers(2)};
@@ -399,6 +425,7 @@ const add tasks{{
 
     {"task.deadlock", "a deadlock is reported", deadlock, pct(3, 1)},
     {"task.outside", "the last wake-up comes from outside", outside, pct(3, 1)},
+    {"task.watchdog", "a step runs long", watchdog, pct(3, 1)},
     {"task.left_running", "a runtime ends with a task that goes on", left_running, pct(3, 1)},
 }};
 

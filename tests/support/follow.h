@@ -69,6 +69,7 @@ inline const char* text_of(standing::kind k) {
                                        "a futex wake",
                                        "a join",
                                        "a look at the clock",
+                                       "memory",
                                        "its end"};
   return names[k];
 }
@@ -79,6 +80,7 @@ inline options every_step(unsigned spurious = 0) {
   o.memory = memory::sc;
   o.merge_states = true;
   o.reduce = false;
+  o.cell_steps = true;
   o.spurious = spurious;
   o.max_seconds = 60;
   return o;

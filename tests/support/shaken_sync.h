@@ -25,6 +25,7 @@
 namespace rota::sync {
 
 using real_sync::adopt_worker_thread;
+using real_sync::cell;
 using real_sync::clock;
 using real_sync::is_explored;
 using real_sync::memory_order_acq_rel;

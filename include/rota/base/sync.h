@@ -53,6 +53,18 @@ using time_point = clock::time_point;
 
 inline time_point now() noexcept { return clock::now(); }
 
+// Plain memory that threads use one after the other, ordered by something else. An explorer watches
+// that it is.
+template <class T>
+class cell {
+ public:
+  T get() const noexcept { return value_; }
+  void set(T value) noexcept { value_ = value; }
+
+ private:
+  T value_{};
+};
+
 // Sleeps while `word` holds `expected`, until woken or until the deadline. May return early for no
 // reason. time_point::max() means no deadline.
 void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,

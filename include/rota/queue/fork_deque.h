@@ -32,7 +32,7 @@ class fork_deque {
     const std::int64_t b = bottom_.load(sync::memory_order_relaxed);  // ours
     if (b - old_top_ > mask_) [[unlikely]]
       make_room(b);
-    slots_[static_cast<std::size_t>(b & mask_)].store(x, sync::memory_order_relaxed);
+    slots_[static_cast<std::size_t>(b & mask_)].set(x);
     // release: pairs with the load in steal(); publishes the slot and what x points to.
     bottom_.store(b + 1, sync::memory_order_release);
   }
@@ -40,8 +40,7 @@ class fork_deque {
   // Takes the youngest element if it is `x`. False if x was taken by somebody else.
   bool pop(void* x) noexcept {
     const std::int64_t b = bottom_.load(sync::memory_order_relaxed) - 1;  // ours
-    if (b < 0 || slots_[static_cast<std::size_t>(b & mask_)].load(sync::memory_order_relaxed) != x)
-      return false;
+    if (b < 0 || slots_[static_cast<std::size_t>(b & mask_)].get() != x) return false;
     return take(b);
   }
 
@@ -49,7 +48,7 @@ class fork_deque {
   void* pop_any() noexcept {
     const std::int64_t b = bottom_.load(sync::memory_order_relaxed) - 1;  // ours
     if (b < 0) return nullptr;
-    void* x = slots_[static_cast<std::size_t>(b & mask_)].load(sync::memory_order_relaxed);
+    void* x = slots_[static_cast<std::size_t>(b & mask_)].get();
     return take(b) ? x : nullptr;
   }
 
@@ -66,7 +65,7 @@ class fork_deque {
  private:
   friend struct inspect;
 
-  using slot = sync::atomic<void*>;
+  using slot = sync::cell<void*>;
 
   // The owner's half of the THE protocol; see the source.
   bool take(std::int64_t b) noexcept {

@@ -36,7 +36,7 @@ class run_queue {
     const std::uint64_t t = tail_.load(sync::memory_order_relaxed);
     if (t - free_from_ > mask_) [[unlikely]]
       make_room(t);
-    slots_[t & mask_].store(j, sync::memory_order_relaxed);
+    slots_[t & mask_].set(j);
     // release: pairs with the acquire in steal(); publishes the slot and the job.
     tail_.store(t + 1, sync::memory_order_release);
   }
@@ -46,7 +46,7 @@ class run_queue {
     // relaxed: tail_ is ours.
     const std::uint64_t t = tail_.load(sync::memory_order_relaxed);
     while (h != t) {
-      job* j = slots_[h & mask_].load(sync::memory_order_relaxed);
+      job* j = slots_[h & mask_].get();
       if (!shared_) {
         head_.store(h + 1, sync::memory_order_relaxed);
         return j;
@@ -65,8 +65,9 @@ class run_queue {
 
   // How many are queued; exact for the owner while no thief is at work, a hint for others.
   std::size_t size() const noexcept {
-    const std::uint64_t h = head_.load(sync::memory_order_acquire);
-    const std::uint64_t t = tail_.load(sync::memory_order_acquire);
+    // relaxed: thieves read tail_ again, and who must not miss a job has fenced.
+    const std::uint64_t h = head_.load(sync::memory_order_relaxed);
+    const std::uint64_t t = tail_.load(sync::memory_order_relaxed);
     return t > h ? static_cast<std::size_t>(t - h) : 0;
   }
   bool empty() const noexcept { return size() == 0; }
@@ -81,7 +82,7 @@ class run_queue {
  private:
   friend struct inspect;
 
-  using slot = sync::atomic<job*>;
+  using slot = sync::cell<job*>;
 
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
 

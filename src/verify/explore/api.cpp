@@ -25,7 +25,10 @@ class inside {
   }
   inside(const inside&) = delete;
   inside& operator=(const inside&) = delete;
-  ~inside() { exploring = true; }
+  ~inside() {
+    active->leave_no_traces();
+    exploring = true;
+  }
 };
 
 // A copy that does not live on the program's heap.
@@ -70,6 +73,14 @@ bool compare_exchange(place& p, const void* object, std::uint64_t first, std::ui
 std::uint64_t peek(const place& p, const void* object, std::uint64_t first) noexcept {
   return active ? active->peek(p, object, first) : first;
 }
+void* allocate(std::size_t size, std::size_t alignment) {
+  const inside here;
+  return active->allocate(size, alignment);
+}
+void release(void* p) {
+  const inside here;
+  active->free(p);
+}
 void touch(const place& p, const void* object, plain_access how, const where_t& where) {
   const inside here;
   active->touch(p, object, how, where);
@@ -110,13 +121,13 @@ void unjoined_thread() {
 }
 unsigned processors() noexcept { return active ? active->processors() : 1; }
 
-void futex_wait(place& p, const void* object, std::uint64_t first, std::uint32_t expected,
+void futex_wait(const place& p, const void* object, std::uint64_t first, std::uint64_t expected,
                 time_point deadline, const where_t& where) {
   if (!exploring) return;
   const inside here;
   active->futex_wait(p, object, first, expected, deadline, where);
 }
-void futex_wake(place& p, const void* object, int count, const where_t& where) {
+void futex_wake(const place& p, const void* object, int count, const where_t& where) {
   if (!exploring) return;
   const inside here;
   active->futex_wake(p, object, count, where);

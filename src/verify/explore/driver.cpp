@@ -28,6 +28,7 @@ constexpr const char* help_text =
     "  --seconds S       at most so long, each scenario\n"
     "  --memory M        weak: C++20's; sc: every load returns the last store\n"
     "  --spurious N      wake-ups and failures for no reason, per schedule\n"
+    "  --reuses N        memory that was freed is given out again, per schedule\n"
     "  --replay TOKEN    runs the one schedule that a failure printed, with its whole story\n"
     "  --no-shrink       prints a failing schedule as it was found\n"
     "  --json            a line of JSON for each scenario\n"
@@ -109,6 +110,10 @@ request parsed(int argc, char** argv) {
       const std::string_view text = value();
       change([n = number<unsigned>(a, text)](options& o) { o.spurious = n; });
       r.memory_arguments += " --spurious " + std::string(text);
+    } else if (a == "--reuses") {
+      const std::string_view text = value();
+      change([n = number<unsigned>(a, text)](options& o) { o.reuses = n; });
+      r.memory_arguments += " --reuses " + std::string(text);
     } else if (a == "--replay") {
       r.token = std::string(value());
     } else if (a == "--no-shrink") {

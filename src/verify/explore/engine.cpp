@@ -88,7 +88,8 @@ void engine::reset() {
   // Some time after the clock's own beginning, so that subtracting from it is safe.
   time_ = time_point{} + std::chrono::hours(1);
   clock_was_read_ = false;
-  spurious_ = early_ = 0;
+  spurious_ = early_ = reuses_ = 0;
+  freed_.clear();
   story_.clear();
 }
 
@@ -151,6 +152,7 @@ thread_state& engine::new_thread(std::function<void()> body) {
 
 void engine::thread_main() {
   thread_state& self = *running_;
+  leave_no_traces();
   exploring = true;
   try {
     self.body();
@@ -200,17 +202,22 @@ standing engine::where_is(unsigned index) const {
     s.what = standing::finished;
     return s;
   }
-  if (t.pending.object != step::nothing && t.pending.what != step::kind::lock &&
-      t.pending.what != step::kind::unlock)
+  const bool is_cell = t.pending.what == step::kind::read || t.pending.what == step::kind::write;
+  if (is_cell)
+    s.object = cells_[t.pending.object & 0x3FFF'FFFF].object;
+  else if (t.pending.object != step::nothing && t.pending.what != step::kind::lock &&
+           t.pending.what != step::kind::unlock)
     s.object = locations_[t.pending.object].object;
   switch (t.pending.what) {
     case step::kind::local:
-      s.what = t.slept_on ? standing::woken : standing::running;
+      s.what = t.is_woken ? standing::woken : standing::running;
       break;
     case step::kind::load:
+    case step::kind::read:
       s.what = standing::load;
       break;
     case step::kind::store:
+    case step::kind::write:
       s.what = standing::store;
       break;
     case step::kind::update:
@@ -242,6 +249,9 @@ standing engine::where_is(unsigned index) const {
     case step::kind::now:
     case step::kind::time:
       s.what = standing::clock;
+      break;
+    case step::kind::memory:
+      s.what = standing::memory;
       break;
   }
   return s;
@@ -529,7 +539,7 @@ void engine::destroy_lock(const place& p, const void* object) {
 // --- futex --------------------------------------------------------------------------------------
 
 void engine::futex_wait(const place& p, const void* object, std::uint64_t first,
-                        std::uint32_t expected, time_point deadline, const where_t& where) {
+                        std::uint64_t expected, time_point deadline, const where_t& where) {
   location& l = at(p, object, first, where);
   step s;
   s.what = step::kind::wait;
@@ -554,13 +564,13 @@ void engine::futex_wait(const place& p, const void* object, std::uint64_t first,
   t.deadline = deadline;
   t.asleep_since = step_;
   change_turn();
-  t.slept_on = 0;
+  t.is_woken = false;
 }
 
 void engine::wake_thread(thread_state& t) {
   t.is = thread_state::ready;
   t.pending = {};
-  t.slept_on = 1;
+  t.is_woken = true;
   t.futex = step::nothing;
   t.deadline = time_point::max();
   t.not_before = step_;
@@ -658,9 +668,48 @@ void engine::pause() {
 
 // --- the rest -----------------------------------------------------------------------------------
 
+// All steps of the heap depend on each other: which block is the newest free one?
+static step of_heap() noexcept {
+  step s;
+  s.what = step::kind::memory;
+  s.writes = true;
+  s.object = 0xC000'0000;
+  return s;
+}
+
+void* engine::allocate(std::size_t size, std::size_t alignment) {
+  if (options_.reuses == 0) return heap_.allocate(size, alignment);
+  const step s = of_heap();
+  announce(s, {});
+  const auto fits = [&](const freed_block& b) {
+    return b.size == size && reinterpret_cast<std::uintptr_t>(b.where) % alignment == 0;
+  };
+  const auto newest = std::find_if(freed_.rbegin(), freed_.rend(), fits);
+  const bool may_reuse = newest != freed_.rend() && reuses_ < options_.reuses;
+  void* p = nullptr;
+  if (may_reuse && value(2) == 1) {
+    ++reuses_;
+    p = newest->where;
+    heap_.reuse(p);
+    running_->now.join(newest->when);
+    freed_.erase(std::next(newest).base());
+    if (with_story_) story_.add(running_->name, "is given memory that was freed", {});
+  } else {
+    p = heap_.allocate(size, alignment);
+  }
+  tell(s);
+  return p;
+}
+
 void engine::free(void* p) {
+  const step s = of_heap();
+  if (options_.reuses != 0) announce(s, {});
   if (heap_.free(p) == heap::freed::twice)
     fail(failure_kind::use_after_free, "memory is freed twice", {});
+  if (options_.reuses != 0) {
+    freed_.push_back({p, heap_.size_of(p), running_->now});
+    tell(s);
+  }
 }
 
 void engine::note(std::string what, const where_t& where) {

@@ -39,6 +39,8 @@ struct step {
     load,
     store,
     update,
+    read,   // of a cell
+    write,  // of a cell
     fence,
     light,
     heavy,
@@ -50,6 +52,7 @@ struct step {
     join,
     now,
     time,
+    memory,
   };
   static constexpr std::uint32_t nothing = ~std::uint32_t{0};
 
@@ -151,7 +154,7 @@ struct thread_state {
   std::uint32_t futex = step::nothing;
   time_point deadline = time_point::max();
   std::uint64_t asleep_since = 0;
-  std::uint32_t slept_on = 0;
+  bool is_woken = false;  // from a futex, and has not gone on yet
   std::array<void*, 8> slots{};
 };
 
@@ -175,6 +178,11 @@ class engine {
   std::optional<signature> sign() const;
 
   void note_frame(const void* frame) noexcept { running_->frame = frame; }
+
+  // Before the program goes on: what the explorer leaves on its stack is no part of its state.
+  void leave_no_traces() const noexcept {
+    if (options_.merge_states) clean_stack();
+  }
 
   const std::vector<std::uint16_t>& choices() const noexcept { return choices_; }
   std::uint64_t steps() const noexcept { return step_; }
@@ -209,7 +217,7 @@ class engine {
 
   unsigned start_thread(std::function<void()> body, const where_t& where);
   void join_thread(unsigned index, const where_t& where);
-  void futex_wait(const place& p, const void* object, std::uint64_t first, std::uint32_t expected,
+  void futex_wait(const place& p, const void* object, std::uint64_t first, std::uint64_t expected,
                   time_point deadline, const where_t& where);
   void futex_wake(const place& p, const void* object, int count, const where_t& where);
 
@@ -220,9 +228,7 @@ class engine {
   void pause();
   unsigned choose(unsigned count);
 
-  void* allocate(std::size_t size, std::size_t alignment) {
-    return heap_.allocate(size, alignment);
-  }
+  void* allocate(std::size_t size, std::size_t alignment);
   void free(void* p);
 
   void name(const place& p, const void* object, std::string what);
@@ -328,12 +334,25 @@ class engine {
   unsigned spurious_ = 0;
   unsigned early_ = 0;
 
+  // What was freed and may be given out again, the newest last; kept only if it may.
+  struct freed_block {
+    void* where;
+    std::size_t size;
+    stamp when;  // who is given it comes after who has freed it
+  };
+  std::vector<freed_block> freed_;
+  unsigned reuses_ = 0;
+
   bool with_story_ = false;
   detail::story story_;
 };
 
 // The engine whose schedule runs, or null.
 extern engine* active;
+
+// The program's operator new and delete.
+void* allocate(std::size_t size, std::size_t alignment);
+void release(void* p);
 
 }  // namespace rota::explore::detail
 

@@ -39,6 +39,10 @@ class fiber {
   void* shadow_ = nullptr;  // AddressSanitizer's
 };
 
+// Overwrites what calls that have returned left below the caller on the stack: functions that are
+// called next do not fill all of their frames, and would show it.
+void clean_stack() noexcept;
+
 // Whether an address is on the stack of some fiber.
 bool is_stack_memory(const void* p) noexcept;
 

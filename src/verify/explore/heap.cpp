@@ -77,6 +77,17 @@ heap::freed heap::free(void* p) noexcept {
   return freed::well;
 }
 
+void heap::reuse(void* p) noexcept {
+  auto* b = reinterpret_cast<block*>(static_cast<std::byte*>(p) - sizeof(block));
+  b->live = true;
+  ++live_;
+  std::memset(p, fresh, b->size);
+}
+
+std::size_t heap::size_of(const void* p) const noexcept {
+  return reinterpret_cast<const block*>(static_cast<const std::byte*>(p) - sizeof(block))->size;
+}
+
 heap::leak heap::leaked() const noexcept {
   leak all;
   for (const block* b : blocks_) {

@@ -26,6 +26,10 @@ class heap {
   enum class freed : std::uint8_t { well, twice };
   freed free(void* p) noexcept;
 
+  // Hands out again what was freed.
+  void reuse(void* p) noexcept;
+  std::size_t size_of(const void* p) const noexcept;
+
   struct leak {
     std::size_t blocks = 0;
     std::size_t bytes = 0;

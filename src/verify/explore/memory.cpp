@@ -334,9 +334,12 @@ std::uint64_t engine::load(const place& p, const void* object, std::uint64_t fir
   read_message(l, i, order);
   const std::uint64_t value = l.messages[i].value;
   if (with_story_) {
-    const std::size_t newer = l.messages.size() - 1 - i;
+    const std::uint64_t newest = l.messages.back().value;
+    const bool is_old = i + 1 != l.messages.size();
     tell_story("loads " + describe(l, where) + " = " + text_of(value), order, where,
-               newer ? ", an old value: the newest is " + text_of(l.messages.back().value) : "");
+               !is_old           ? ""
+               : newest == value ? ", stored before the newest"
+                                 : ", an old value: the newest is " + text_of(newest));
   }
   tell(s, is_sc(order) ? step_ : l.messages[i].stored_at);
   return value;
@@ -487,8 +490,15 @@ void engine::touch(const place& p, const void* object, plain_access how, const w
   } else if (is_new || cells_[p.index].is_gone) {
     fail(failure_kind::use_after_free, "a cell is used that is gone, or was never made", where);
   }
-  plain& c = cells_[p.index];
   const bool writes = how != plain_access::read;
+  step s;
+  if (options_.cell_steps && (how == plain_access::read || how == plain_access::write)) {
+    s.what = writes ? step::kind::write : step::kind::read;
+    s.writes = writes;
+    s.object = p.index | 0x4000'0000;
+    announce(s, where);
+  }
+  plain& c = cells_[p.index];
   const vector_clock& before = running_->now.before;
   for (unsigned i = 0; i < count_; ++i) {
     if (i == self) continue;
@@ -505,6 +515,7 @@ void engine::touch(const place& p, const void* object, plain_access how, const w
   c.is_gone = how == plain_access::gone;
   if (with_story_ && (how == plain_access::read || how == plain_access::write))
     story_.add(running_->name, writes ? "writes a cell" : "reads a cell", where);
+  if (s.what != step::kind::local) tell(s);
 }
 
 void engine::race(unsigned other, const where_t& theirs, bool they_write, bool we_write,

@@ -9,16 +9,10 @@
 
 namespace {
 
-using rota::explore::detail::active;
 using rota::explore::detail::exploring;
 
 void* allocate(std::size_t size, std::size_t alignment) {
-  if (exploring) {
-    exploring = false;
-    void* p = active->allocate(size, alignment);
-    exploring = true;
-    return p;
-  }
+  if (exploring) return rota::explore::detail::allocate(size, alignment);
   if (size == 0) size = 1;
   void* p = alignment <= alignof(std::max_align_t)
                 ? std::malloc(size)
@@ -31,10 +25,7 @@ void release(void* p) noexcept {
   if (!p) return;
   if (!rota::explore::detail::is_explored_memory(p)) return std::free(p);
   // What the explorer itself still held goes with the schedule's heap.
-  if (!exploring) return;
-  exploring = false;
-  active->free(p);
-  exploring = true;
+  if (exploring) rota::explore::detail::release(p);
 }
 
 }  // namespace

@@ -79,6 +79,11 @@ class engine::signer {
     const auto bytes = engine_.heap_.bytes();
     hash_.add(bytes.data(), bytes.data() + bytes.size());
     hash_.add(engine_.spurious_ | std::uint64_t{engine_.early_} << 32);
+    hash_.add(engine_.reuses_);
+    for (const freed_block& b : engine_.freed_) {
+      hash_.add(reinterpret_cast<std::uintptr_t>(b.where));
+      add(b.when);
+    }
     if (engine_.clock_was_read_)
       hash_.add(static_cast<std::uint64_t>(engine_.time_.time_since_epoch().count()));
     for (unsigned t = 0; t < engine_.count_; ++t) add(engine_.threads_[t]);
@@ -166,8 +171,9 @@ class engine::signer {
       hash_.add(std::max(oldest_visible(*p.of, seen), p.oldest) - p.oldest);
   }
 
-  // Six, and what aligns them.
-  static constexpr std::ptrdiff_t saved_registers = 48;
+  // Five of eight bytes. What stands below them to align the stack is not the program's: with g++
+  // it is what an earlier step has left there.
+  static constexpr std::ptrdiff_t saved_registers = 40;
 
   const engine& engine_;
   std::vector<part> parts_;

@@ -163,14 +163,16 @@ class randomly : public schedules {
   unsigned thread(const turn& t, thread_set&) override {
     return static_cast<unsigned>(random_.below(t.count));
   }
-  // Mostly the newest, so that programs get somewhere.
+  // Mostly the newest, so that programs get somewhere. Some mistakes need several old values in a
+  // row, so schedules differ in how many they read.
   unsigned value(unsigned count) override {
-    return random_.below(4) ? 0 : static_cast<unsigned>(random_.below(count));
+    return random_.below(one_in_) ? 0 : static_cast<unsigned>(random_.below(count));
   }
   bool next() override {
     if (left_ == 0) return false;
     --left_;
     random_ = rota::detail::rng(seed_++);
+    one_in_ = 1u << random_.below(4);
     return true;
   }
 
@@ -178,11 +180,13 @@ class randomly : public schedules {
   std::uint64_t seed_;
   std::uint64_t left_;
   rota::detail::rng random_{0};
+  unsigned one_in_ = 4;
 };
 
 // The thread of highest priority runs; at a few random steps its priority becomes the lowest. With
 // k steps and n threads, a bug that needs d such changes is found with probability 1 / (n k^d) at
-// least. How long a schedule is is learnt from those before.
+// least. How long a schedule is is learnt from those before: the steps are drawn from the longest
+// one's or, every other time, from as many as usual.
 class priorities final : public randomly {
  public:
   priorities(std::uint64_t seed, std::uint64_t count, unsigned changes)
@@ -206,12 +210,14 @@ class priorities final : public randomly {
 
   bool next() override {
     longest_ = std::max({longest_, step_, std::uint64_t{10}});
+    usual_ = (15 * usual_ + step_) / 16;
     if (!randomly::next()) return false;
+    const std::uint64_t steps = random_.below(2) ? longest_ : usual_ + usual_ / 8 + 10;
     step_ = 0;
     lowest_ = 0;
     priority_.fill(0);
     points_.clear();
-    for (unsigned i = 0; i < changes_; ++i) points_.push_back(1 + random_.below(longest_));
+    for (unsigned i = 0; i < changes_; ++i) points_.push_back(1 + random_.below(steps));
     return true;
   }
 
@@ -225,6 +231,7 @@ class priorities final : public randomly {
   const unsigned changes_;
   std::uint64_t step_ = 0;
   std::uint64_t longest_ = 0;
+  std::uint64_t usual_ = 0;
   std::int64_t lowest_ = 0;
   std::array<std::int64_t, 16> priority_{};
   std::vector<std::uint64_t> points_;

@@ -75,6 +75,12 @@ struct options {
   unsigned spurious = 0;
   unsigned early_deadlines = 1;
 
+  // Per schedule: how often memory that was freed may be given out again, for the same size. With 0
+  // it never is: who uses it afterwards is found at once, but not who is misled by an address that
+  // it knows (ABA). Otherwise allocating and freeing are steps of the schedule; with 0 nobody could
+  // tell.
+  unsigned reuses = 0;
+
   // Of exhaustive: a schedule that comes to a state in which another one was is not run on. Needs a
   // program that keeps all it knows inside of itself, on its stacks and what it allocates: a local
   // variable of a caller that it writes to would not be seen.
@@ -82,6 +88,10 @@ struct options {
   // Leave out schedules that another one stands for: those that differ in the order of independent
   // steps, and choices that could have been made earlier. For comparing with and without.
   bool reduce = true;
+
+  // An access to a cell is a step of its own. Races are found without; mappings to a model may want
+  // to tell it from the step before.
+  bool cell_steps = false;
 
   bool leaks = true;        // memory that is left at the end is a failure
   unsigned processors = 2;  // what thread::hardware_concurrency() says
@@ -178,6 +188,7 @@ struct standing {
     wake,    // about to wake a futex
     join,
     clock,
+    memory,  // about to allocate or to free, if that is a step
     finished,
   };
   kind what = running;

@@ -7,11 +7,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <concepts>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -70,9 +74,9 @@ void join_thread(unsigned index, const where_t& where);
 [[noreturn]] void unjoined_thread();
 unsigned processors() noexcept;
 
-void futex_wait(place& p, const void* object, std::uint64_t first, std::uint32_t expected,
+void futex_wait(const place& p, const void* object, std::uint64_t first, std::uint64_t expected,
                 time_point deadline, const where_t& where);
-void futex_wake(place& p, const void* object, int count, const where_t& where);
+void futex_wake(const place& p, const void* object, int count, const where_t& where);
 
 void** slot(std::size_t key) noexcept;
 std::size_t new_slot_key() noexcept;
@@ -179,6 +183,28 @@ class atomic : public atomic_base {
     return update(detail::change::bit_xor, to_word(mask), order, where);
   }
 
+  T operator++() noexcept { return fetch_add(1) + 1; }
+  T operator--() noexcept { return fetch_sub(1) - 1; }
+  T operator++(int) noexcept { return fetch_add(1); }
+  T operator--(int) noexcept { return fetch_sub(1); }
+  T operator+=(change_type by) noexcept { return fetch_add(by) + by; }
+  T operator-=(change_type by) noexcept { return fetch_sub(by) - by; }
+  T operator&=(T mask) noexcept { return fetch_and(mask) & mask; }
+  T operator|=(T mask) noexcept { return fetch_or(mask) | mask; }
+  T operator^=(T mask) noexcept { return fetch_xor(mask) ^ mask; }
+
+  void wait(T old, std::memory_order order = std::memory_order_seq_cst,
+            const where_t& where = where_t::current()) const noexcept {
+    while (to_word(load(order, where)) == to_word(old))
+      detail::futex_wait(place_, this, to_word(real_), to_word(old), time_point::max(), where);
+  }
+  void notify_one(const where_t& where = where_t::current()) noexcept {
+    detail::futex_wake(place_, this, 1, where);
+  }
+  void notify_all(const where_t& where = where_t::current()) noexcept {
+    detail::futex_wake(place_, this, std::numeric_limits<int>::max(), where);
+  }
+
   // The last value of all, as no thread needs to see it. No step of the schedule: for mappings.
   T peek() const noexcept { return from_word(detail::peek(place_, this, to_word(real_))); }
 
@@ -265,6 +291,8 @@ bool atomic<T>::compare_exchange(T& expected, T desired, bool weak, std::memory_
   return true;
 }
 
+time_point now(const where_t& where = where_t::current()) noexcept;
+
 // Plain memory that is watched: two accesses, one of them a write, that are not ordered by
 // happens-before are reported as a data race.
 template <class T>
@@ -293,6 +321,8 @@ class cell {
     touch(detail::plain_access::write, where);
     return value_;
   }
+  // The value without an access: for mappings and checks between steps.
+  const T& peek() const noexcept { return value_; }
   operator const T&() const { return get(); }
   cell& operator=(T value) {
     set(std::move(value));
@@ -329,6 +359,44 @@ class mutex {
 
  private:
   place place_;
+};
+
+// With std::unique_lock<explore::mutex>.
+class condition_variable {
+ public:
+  void wait(std::unique_lock<mutex>& lock, const where_t& where = where_t::current()) {
+    wait_until(lock, time_point::max(), where);
+  }
+  template <class F>
+    requires std::predicate<F&>
+  void wait(std::unique_lock<mutex>& lock, F until, const where_t& where = where_t::current()) {
+    while (!until()) wait(lock, where);
+  }
+  // timeout: the deadline has come.
+  std::cv_status wait_until(std::unique_lock<mutex>& lock, time_point deadline,
+                            const where_t& where = where_t::current());
+  template <class F>
+    requires std::predicate<F&>
+  bool wait_until(std::unique_lock<mutex>& lock, time_point deadline, F until,
+                  const where_t& where = where_t::current()) {
+    while (!until())
+      if (wait_until(lock, deadline, where) == std::cv_status::timeout) return until();
+    return true;
+  }
+  template <class... F>
+  auto wait_for(std::unique_lock<mutex>& lock, clock::duration length, F... until) {
+    return wait_until(lock, now() + length, until...);
+  }
+
+  void notify_one(const where_t& where = where_t::current()) noexcept { notify(1, where); }
+  void notify_all(const where_t& where = where_t::current()) noexcept {
+    notify(std::numeric_limits<int>::max(), where);
+  }
+
+ private:
+  void notify(int count, const where_t& where) noexcept;
+
+  atomic<std::uint32_t> notifications_{0};
 };
 
 // A fiber with the face of std::thread. Only inside of an explored program.
@@ -369,8 +437,6 @@ class thread {
   unsigned index_ = none;
 };
 
-time_point now(const where_t& where = where_t::current()) noexcept;
-
 inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
                        time_point deadline = time_point::max(),
                        const where_t& where = where_t::current()) noexcept {
@@ -379,6 +445,21 @@ inline void futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected,
 inline void futex_wake(atomic<std::uint32_t>& word, int count = 1,
                        const where_t& where = where_t::current()) noexcept {
   detail::futex_wake(word.futex_place(), &word, count, where);
+}
+
+// A notification between the two looks at the count, also one that comes before we sleep, ends it.
+inline std::cv_status condition_variable::wait_until(std::unique_lock<mutex>& lock,
+                                                     time_point deadline, const where_t& where) {
+  const std::uint32_t before = notifications_.load(std::memory_order_relaxed, where);
+  lock.unlock();
+  futex_wait(notifications_, before, deadline, where);
+  const bool late = deadline != time_point::max() && now(where) >= deadline;
+  lock.lock();
+  return late ? std::cv_status::timeout : std::cv_status::no_timeout;
+}
+inline void condition_variable::notify(int count, const where_t& where) noexcept {
+  notifications_.fetch_add(1, std::memory_order_relaxed, where);
+  futex_wake(notifications_, count, where);
 }
 
 inline void prepare_fences() noexcept {}
