@@ -227,6 +227,37 @@ task<> wait_guard(explore::atomic<int>& flag) {
   co_await rota::guard([&flag] { return flag.load(std::memory_order_acquire) == 1; });
 }
 
+// A task whose continuation was stolen is stopped; the other one, which may get the same control
+// block, is not.
+task<> stop_fork_program() {
+  struct parts {
+    rota::async_event first, second;
+  } p;
+  auto forks = [](rota::async_event& e) -> task<> {
+    explore::cell<int> c{0};
+    rota::fork_scope scope;
+    co_await scope.fork(fork_leaf(c));
+    co_await e.wait();
+    co_await scope.join();
+  };
+  auto stopped = rota::spawn(forks(p.first));
+  auto setter = [](parts& x) -> task<> {
+    x.first.set();
+    co_await rota::suspend();
+    x.second.set();
+  };
+  auto s = rota::spawn(setter(p));
+  auto goes_on = rota::spawn(forks(p.second));
+  stopped.request_stop();
+  co_await goes_on;
+  co_await s;
+  try {
+    co_await stopped;
+  } catch (const rota::cancelled&) {
+    explore::note("was stopped");
+  }
+}
+
 // A guard is stopped while it is looked at, and waits elsewhere afterwards.
 task<> stop_guard_program() {
   explore::atomic<int> flag{0};
@@ -415,6 +446,8 @@ const add tasks{{
 
     {"task.stop_event", "a stop against set", on_two_workers<stop_event_program>, pct(3, 1)},
     {"task.stop_receive", "a stop against send", on_two_workers<stop_receive_program>, pct(3, 1)},
+    {"task.stop_fork", "a stop against the end of a strand", on_two_workers<stop_fork_program>,
+     pct(3, 1)},
     {"task.stop_guard", "a stop against a look", on_two_workers<stop_guard_program>, pct(3, 1)},
     {"task.group", "a child fails", on_two_workers<group_program>, pct(3, 1)},
 
