@@ -227,30 +227,38 @@ task<> wait_guard(explore::atomic<int>& flag) {
   co_await rota::guard([&flag] { return flag.load(std::memory_order_acquire) == 1; });
 }
 
-// A task whose continuation was stolen is stopped; the other one, which may get the same control
-// block, is not.
+// A task whose continuation was stolen, so that it waits in a strand of its own, is stopped;
+// another task that waits is not.
 task<> stop_fork_program() {
   struct parts {
-    rota::async_event first, second;
+    explore::atomic<std::uint32_t> stolen{0};
+    rota::async_event began, first, second;
   } p;
-  auto forks = [](rota::async_event& e) -> task<> {
-    explore::cell<int> c{0};
+  auto until_stolen = [](parts& x) -> task<> {
+    while (x.stolen.load(std::memory_order_relaxed) == 0) explore::futex_wait(x.stolen, 0);
+    co_return;
+  };
+  auto forks = [&until_stolen](parts& x) -> task<> {
     rota::fork_scope scope;
-    co_await scope.fork(fork_leaf(c));
-    co_await e.wait();
+    co_await scope.fork(until_stolen(x));
+    x.stolen.store(1, std::memory_order_relaxed);
+    explore::futex_wake(x.stolen, 1);
+    x.began.set();
+    co_await x.first.wait();
     co_await scope.join();
   };
-  auto stopped = rota::spawn(forks(p.first));
+  auto goes_on = rota::spawn(wait_event(p.second));
+  auto stopped = rota::spawn(forks(p));
+  co_await p.began.wait();
   auto setter = [](parts& x) -> task<> {
     x.first.set();
     co_await rota::suspend();
     x.second.set();
   };
   auto s = rota::spawn(setter(p));
-  auto goes_on = rota::spawn(forks(p.second));
   stopped.request_stop();
-  co_await goes_on;
   co_await s;
+  co_await goes_on;
   try {
     co_await stopped;
   } catch (const rota::cancelled&) {
