@@ -61,20 +61,20 @@ endfunction()
 # rota_add_example(<file>)
 #
 # A program that is also the test example_<name>: it exits with 0 and, where <name>.expected
-# stands beside it, prints exactly that. Those in a folder explore or explored link the library of
-# that name; the others link rota and rota_verify.
+# stands beside it, prints exactly that. Those in a folder verify, explore or explored link the library
+# of that name.
 function(rota_add_example file)
   cmake_path(GET file STEM name)
   cmake_path(GET file PARENT_PATH directory)
   cmake_path(GET directory FILENAME folder)
-  set(libraries rota::rota rota::verify)
-  if(folder MATCHES "^explored?$")
-    set(libraries rota::${folder})
+  set(library rota::rota)
+  if(folder MATCHES "^(verify|explored?)$")
+    set(library rota::${folder})
   endif()
   cmake_path(REPLACE_EXTENSION file LAST_ONLY .expected OUTPUT_VARIABLE expected)
   set(target example_${name})
   add_executable(${target} ${file})
-  target_link_libraries(${target} PRIVATE ${libraries})
+  target_link_libraries(${target} PRIVATE ${library})
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF OUTPUT_NAME ${name})
   add_test(NAME ${target}
     COMMAND ${CMAKE_COMMAND} -D program=$<TARGET_FILE:${target}> -D expected=${expected}

@@ -35,7 +35,9 @@ class timer_driver {
   // Queues on `w` what is due in the timers of worker `of`. True if there was something.
   virtual bool fire(worker& w, unsigned of, sync::time_point now) = 0;
 
-  // When the timers of worker `of` want to be looked at next; max() if never.
+  // When the timers of worker `of` want to be looked at next; max() if never. fire() releases what
+  // next() acquires: who sees no timer any more sees that the one who fired it is out of the idle
+  // set.
   virtual sync::time_point next(unsigned of) const noexcept = 0;
 };
 

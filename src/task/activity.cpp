@@ -36,10 +36,10 @@ bool activity::begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kin
   return true;
 }
 
-bool activity::claim(std::uint32_t needed) noexcept {
+bool activity::claim() noexcept {
   std::uint32_t s = state_.load(sync::memory_order_relaxed);
   for (;;) {
-    if (!(s & needed)) return false;
+    if (!(s & waiting)) return false;
     if (s & looked_at) [[unlikely]] {
       sync::pause();
       s = state_.load(sync::memory_order_relaxed);
@@ -49,6 +49,29 @@ bool activity::claim(std::uint32_t needed) noexcept {
     if (state_.compare_exchange_weak(s, s & ~(waiting | cancellable), sync::memory_order_acq_rel,
                                      sync::memory_order_relaxed))
       return true;
+  }
+}
+
+bool activity::claim_to_stop(const activity& root) noexcept {
+  // seq_cst: see begin_wait().
+  std::uint32_t s = state_.load(sync::memory_order_seq_cst);
+  for (;;) {
+    if (!(s & cancellable)) return false;
+    if (s & looked_at) [[unlikely]] {
+      sync::pause();
+      s = state_.load(sync::memory_order_relaxed);
+      continue;
+    }
+    // The wait may be over any moment, and the next one shielded; the strand may end, and its block
+    // be another task's. While it is looked at it stays what it is.
+    if (!state_.compare_exchange_weak(s, s | looked_at, sync::memory_order_acquire,
+                                      sync::memory_order_relaxed))
+      continue;
+    const bool ours = &root_of(*this) == &root;
+    // release: as in end_look().
+    state_.fetch_and(ours ? ~(waiting | cancellable | looked_at) : ~looked_at,
+                     sync::memory_order_release);
+    return ours;
   }
 }
 
@@ -205,18 +228,14 @@ void request_stop(activity& a) noexcept {
   if (before & activity::stop) return;
   // The task may end meanwhile if nobody holds its handle, so its stop source is copied first.
   if (a.existing_extras()) runtime_state::of(a).stop_source_of(a).request_stop();
-  const auto cancel = [](activity& strand) {
-    // claim() asks again: the wait that we see here may be over, and the next one shielded.
-    if ((strand.state_.load(sync::memory_order_seq_cst) & activity::cancellable) &&
-        strand.claim(activity::cancellable))
-      make_ready(strand);
+  const auto cancel = [&a](activity& strand) {
+    if (strand.claim_to_stop(a)) make_ready(strand);
   };
   cancel(a);
-  if (before & activity::branched) {
+  if (before & activity::branched)
     runtime_state::of(a).for_each_live([&](activity& other) {
-      if (&other != &a && &activity::root_of(other) == &a) cancel(other);
+      if (&other != &a) cancel(other);
     });
-  }
 }
 
 // --- joining ------------------------------------------------------------------------------------

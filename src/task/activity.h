@@ -50,8 +50,10 @@ class activity : public job {
   // --- waiting; see core.h ---
   bool begin_wait(worker& w, std::coroutine_handle<> leaf, wait_kind kind, void* awaiter,
                   bool can_be_cancelled) noexcept;
-  // Ends the wait, for whoever gets true. With `cancellable`: only one that can be cancelled.
-  bool claim(std::uint32_t needed = waiting) noexcept;
+  bool claim() noexcept;
+  // As claim(), for a request to stop `root`: only a wait that can be cancelled, of one of its
+  // strands.
+  bool claim_to_stop(const activity& root) noexcept;
   static void append(wait_list& list, activity& a) noexcept;
   static void remove(wait_list& list, activity& a) noexcept;
   static activity* claim_first(wait_list& list) noexcept;

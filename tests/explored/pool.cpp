@@ -441,15 +441,19 @@ struct report {
   }
 };
 
+pool_hooks hooks_of(report& r) {
+  pool_hooks hooks;
+  hooks.quiet = &report::said;
+  hooks.context = &r;
+  return hooks;
+}
+
 template <unsigned Workers, bool Outside>
 void standstill() {
   report r;
   r.expected = 1;
   mark m;
-  pool_hooks hooks;
-  hooks.quiet = &report::said;
-  hooks.context = &r;
-  pool p{with(Workers), hooks};
+  pool p{with(Workers), hooks_of(r)};
   r.home = &p;
   p.start();
   together others;
@@ -500,10 +504,7 @@ void standstill_timer() {
   report r;
   r.expected = 1;
   mark m;
-  pool_hooks hooks;
-  hooks.quiet = &report::said;
-  hooks.context = &r;
-  pool p{with(Workers), hooks};
+  pool p{with(Workers), hooks_of(r)};
   r.home = &p;
   one_timer::at = explore::now() + 1ms;
   one_timer::made_for = simple(m, r.ended).job();
@@ -520,10 +521,7 @@ void standstill_timer() {
 // still on its way out of expect_outside().
 void visitors_outside() {
   report r;
-  pool_hooks hooks;
-  hooks.quiet = &report::said;
-  hooks.context = &r;
-  auto p = std::make_unique<pool>(with(1), hooks);
+  auto p = std::make_unique<pool>(with(1), hooks_of(r));
   r.home = p.get();
   p->start();
   p->expect_outside(1);

@@ -227,6 +227,45 @@ task<> wait_guard(explore::atomic<int>& flag) {
   co_await rota::guard([&flag] { return flag.load(std::memory_order_acquire) == 1; });
 }
 
+// A task whose continuation was stolen, so that it waits in a strand of its own, is stopped;
+// another task that waits is not.
+task<> stop_fork_program() {
+  struct parts {
+    explore::atomic<std::uint32_t> stolen{0};
+    rota::async_event began, first, second;
+  } p;
+  auto until_stolen = [](parts& x) -> task<> {
+    while (x.stolen.load(std::memory_order_relaxed) == 0) explore::futex_wait(x.stolen, 0);
+    co_return;
+  };
+  auto forks = [&until_stolen](parts& x) -> task<> {
+    rota::fork_scope scope;
+    co_await scope.fork(until_stolen(x));
+    x.stolen.store(1, std::memory_order_relaxed);
+    explore::futex_wake(x.stolen, 1);
+    x.began.set();
+    co_await x.first.wait();
+    co_await scope.join();
+  };
+  auto goes_on = rota::spawn(wait_event(p.second));
+  auto stopped = rota::spawn(forks(p));
+  co_await p.began.wait();
+  auto setter = [](parts& x) -> task<> {
+    x.first.set();
+    co_await rota::suspend();
+    x.second.set();
+  };
+  auto s = rota::spawn(setter(p));
+  stopped.request_stop();
+  co_await s;
+  co_await goes_on;
+  try {
+    co_await stopped;
+  } catch (const rota::cancelled&) {
+    explore::note("was stopped");
+  }
+}
+
 // A guard is stopped while it is looked at, and waits elsewhere afterwards.
 task<> stop_guard_program() {
   explore::atomic<int> flag{0};
@@ -415,6 +454,8 @@ const add tasks{{
 
     {"task.stop_event", "a stop against set", on_two_workers<stop_event_program>, pct(3, 1)},
     {"task.stop_receive", "a stop against send", on_two_workers<stop_receive_program>, pct(3, 1)},
+    {"task.stop_fork", "a stop against the end of a strand", on_two_workers<stop_fork_program>,
+     pct(3, 1)},
     {"task.stop_guard", "a stop against a look", on_two_workers<stop_guard_program>, pct(3, 1)},
     {"task.group", "a child fails", on_two_workers<group_program>, pct(3, 1)},
 

@@ -29,6 +29,15 @@ std::string what_of(const std::exception_ptr& e) {
   }
 }
 
+// All steps of the heap depend on each other: which block is the newest free one?
+step of_heap() noexcept {
+  step s;
+  s.what = step::kind::memory;
+  s.writes = true;
+  s.object = 0xC000'0000;
+  return s;
+}
+
 }  // namespace
 
 bool dependent(const step& a, const step& b) noexcept {
@@ -667,15 +676,6 @@ void engine::pause() {
 }
 
 // --- the rest -----------------------------------------------------------------------------------
-
-// All steps of the heap depend on each other: which block is the newest free one?
-static step of_heap() noexcept {
-  step s;
-  s.what = step::kind::memory;
-  s.writes = true;
-  s.object = 0xC000'0000;
-  return s;
-}
 
 void* engine::allocate(std::size_t size, std::size_t alignment) {
   if (options_.reuses == 0) return heap_.allocate(size, alignment);
