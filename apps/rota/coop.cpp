@@ -28,6 +28,7 @@ struct request {
   std::string semantics = "lagc-sched";
   std::uint64_t seed = 1;
   std::uint64_t limit = 1000;
+  std::string mutant;
   std::string trace;
   std::string log;
   std::string page;
@@ -74,6 +75,7 @@ void print_json(const request& r, const coop::program& p, const coop::outcome& o
   nlohmann::ordered_json run{{"language", name_of(p.language())},
                              {"semantics", name_of(p.semantics())}};
   if (!is_scheduler(p.semantics())) run["seed"] = r.seed;
+  if (!r.mutant.empty()) run["mutant"] = r.mutant;
   run["limit"] = r.limit;
   std::string head = run.dump();
   head.back() = ',';
@@ -101,16 +103,18 @@ coop::program compiled(const request& r, const coop::syntax_tree& tree, coop::se
 // --- rota coop run ------------------------------------------------------------------------------
 
 // Steps are shown one by one if somebody wants to see them; otherwise the fast way is the same.
-coop::outcome run_program(const coop::program& p, const coop::run_options& options, sink& trace,
-                          sink& log) {
+coop::outcome run_program(const request& r, const coop::program& p, const coop::rule_table& rules,
+                          sink& trace, sink& log) {
+  const coop::run_options options{r.limit, r.seed};
   coop::log_writer log_lines{log.stream(), p};
-  if (!trace && is_scheduler(p.semantics())) return run(p, options, log ? &log_lines : nullptr);
+  if (!trace && r.mutant.empty() && is_scheduler(p.semantics()))
+    return run(p, options, log ? &log_lines : nullptr);
   coop::trace_writer trace_lines{trace.stream(), p, options};
   coop::log_observer logged{log_lines};
   std::vector<coop::run_observer*> observers;
   if (trace) observers.push_back(&trace_lines);
   if (log) observers.push_back(&logged);
-  return run_by_rules(p, rules_of(p), options, observers);
+  return run_by_rules(p, rules, options, observers);
 }
 
 void refuse_what_collides(const request& r) {
@@ -125,9 +129,10 @@ int run_file(const request& r) {
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
   const coop::program p = compiled(r, text.tree, how);
+  const coop::rule_table rules = rules_with(p, r.mutant);
   sink trace{r.trace};
   sink log{r.log};
-  const coop::outcome o = run_program(p, {r.limit, r.seed}, trace, log);
+  const coop::outcome o = run_program(r, p, rules, trace, log);
   trace.close();
   log.close();
   if (r.json)
@@ -186,6 +191,10 @@ void add_run_options(command& c, request& r) {
             .type = "N",
             .help = "stop after so many steps: 1000",
             .value = &r.limit});
+  c.option({.name = "--mutant",
+            .type = "NAME",
+            .help = "by a scheduler with this mistake",
+            .value = &r.mutant});
 }
 
 void add_run(command& coop) {
@@ -202,7 +211,7 @@ void add_run(command& coop) {
               .help = "write what can be observed from outside, as lines of JSON",
               .value = &r->log});
   run.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
-  run.footer([] { return about_run; });
+  run.footer([] { return std::string(about_run) + '\n' + about_mutants(); });
   run.run([r]() -> int {
     try {
       return run_file(*r);
@@ -221,10 +230,12 @@ int view_file(const request& r) {
   const coop::parsed text = coop::parse(source);
   if (!text) return report(r.file, text.errors, r.json);
   const coop::program p = compiled(r, text.tree, how);
+  const coop::rule_table rules = rules_with(p, r.mutant);
   sink page{r.page};
   const coop::run_options options{r.limit, r.seed};
-  coop::run_view view{p, options, {r.file, source}};
-  const coop::outcome o = run_by_rules(p, rules_of(p), options, {&view});
+  const std::string title = r.mutant.empty() ? r.file : r.file + ", by the mutant " + r.mutant;
+  coop::run_view view{p, options, {title, source}};
+  const coop::outcome o = run_by_rules(p, rules, options, {&view});
   view.write_page(page.stream());
   page.close();
   if (r.page != "-")
@@ -243,7 +254,7 @@ source with the places of all tasks.
   up, down      chooses a task       n, p   its next, previous event        ?   all keys
   page.html#step=120&task=3   opens at a step
 
-The languages and semantics are those of rota coop run.
+The languages, semantics and mutants are those of rota coop run.
 
 Exit status: 0 the page is written, however the run ended; 1 wrong usage, 2 an error in the text.
 

@@ -1,6 +1,7 @@
 #include "coop_check.h"
 
 #include <rota/coop/check.h>
+#include <rota/coop/mutants.h>
 #include <rota/coop/parse.h>
 #include <rota/coop/program.h>
 
@@ -22,6 +23,8 @@ struct request {
   std::string file;
   std::string semantics = "lagc-sched";
   coop::check_options options;
+  std::string mutant;
+  bool mutants = false;
   bool json = false;
 };
 
@@ -138,6 +141,7 @@ nlohmann::ordered_json to_json(const request& r, const coop::program& p,
                              {"bound", r.options.bound},
                              {"end", end_of(found)},
                              {"n", found.end.steps}};
+  if (!r.mutant.empty()) all["mutant"] = r.mutant;
   if (found.repeats)
     all["period"] = {{"from", found.repeats->from}, {"length", found.repeats->length}};
   for (coop::check_kind kind : all_kinds)
@@ -158,6 +162,30 @@ coop::semantics scheduler_named(const request& r) {
                     (how ? "; the others schedule nothing that could be checked" : ""));
 }
 
+// Every mutant and which checks notice it. Not every mistake makes a difference to every program.
+int check_mutants(const request& r, const coop::program& p) {
+  if (!r.mutant.empty()) throw wrong_words("--mutant and --mutants do not go together");
+  nlohmann::ordered_json table = nlohmann::ordered_json::array();
+  for (const coop::mutant& m : mutants_of(p)) {
+    const coop::check_report found = check(p, mutated(p, m), r.options);
+    std::vector<std::string> by;
+    for (const coop::violation& v : found.violations) by.emplace_back(name_of(v.check));
+    if (r.json) {
+      table.push_back({{"mutant", m.name}, {"fails", by}});
+      continue;
+    }
+    std::cout << std::left << std::setw(18) << m.name << (by.empty() ? "is not noticed" : "fails");
+    for (const coop::violation& v : found.violations)
+      std::cout << (&v == &found.violations.front() ? " " : ", ") << name_of(v.check) << " at step "
+                << v.step;
+    std::cout << '\n';
+  }
+  if (r.json) std::cout << table.dump(2) << '\n';
+  if (!r.json && mutants_of(p).empty())
+    std::cout << r.file << ": nothing is scheduled, so there are no mutants\n";
+  return fine;
+}
+
 int check_file(const request& r) {
   const coop::semantics how = scheduler_named(r);
   const coop::parsed text = coop::parse(read_source(r.file));
@@ -166,7 +194,8 @@ int check_file(const request& r) {
     throw wrong_words("--semantics " + r.semantics + " is for the language coopwhile; " + r.file +
                       " is in " + std::string(name_of(text.tree.language)));
   const coop::program p = compile(text.tree, how);
-  const coop::check_report found = check(p, rules_of(p), r.options);
+  if (r.mutants) return check_mutants(r, p);
+  const coop::check_report found = check(p, rules_with(p, r.mutant), r.options);
   if (r.json)
     std::cout << to_json(r, p, found).dump(2) << '\n';
   else
@@ -198,9 +227,10 @@ found [CHECK]; of each check the first.
 
 Exit status: 0 all holds, and the run is done or periodic; 1 wrong usage; 2 an error in the text; 6 a
 check failed. If all holds: 3 the run ended with a run-time error, 4 in a deadlock, 5 at the limit,
-with fairness undecided.
+with fairness undecided. With --mutants: 0, whatever was noticed.
 
   rota coop check program.cw
+  rota coop check program.cw --mutant push-to-front
   rota coop check program.cw --semantics sos-sched --limit 100000 --json
 )";
 
@@ -226,6 +256,13 @@ void add_coop_check(command& coop) {
                 .type = "N",
                 .help = "so many local steps are endless: 5000",
                 .value = &r->options.bound});
+  check.option({.name = "--mutant",
+                .type = "NAME",
+                .help = "check a scheduler with this mistake (rota coop run --help)",
+                .value = &r->mutant});
+  check.option({.name = "--mutants",
+                .help = "plant each known mistake, and tell which checks notice it",
+                .value = &r->mutants});
   check.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
   check.footer([] { return about_check; });
   check.run([r]() -> int {

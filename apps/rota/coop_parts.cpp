@@ -1,6 +1,9 @@
 #include "coop_parts.h"
 
+#include <rota/coop/mutants.h>
+
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -29,6 +32,31 @@ std::string read_source(const std::string& file) {
   // An empty file has nothing to read, which is no failure to read it.
   if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf())) || in.bad())
     throw wrong_words("cannot read " + file);
+  return text.str();
+}
+
+coop::rule_table rules_with(const coop::program& p, const std::string& mutant) {
+  if (mutant.empty()) return rules_of(p);
+  if (const coop::mutant* const m = find_mutant(p, mutant)) return mutated(p, *m);
+  std::string names;
+  for (const coop::mutant& m : mutants_of(p))
+    names += (names.empty() ? " there are " : ", ") + std::string(m.name);
+  throw wrong_words("--mutant " + mutant + ": for " + std::string(name_of(p.semantics())) +
+                    " of a program in " + std::string(name_of(p.language())) +
+                    (names.empty() ? " there are none" : names));
+}
+
+std::string about_mutants() {
+  using coop::language;
+  std::ostringstream text;
+  const auto list = [&](const char* title, language l) {
+    text << title << ":\n";
+    for (const coop::mutant& m : mutants_of(coop::semantics::lagc_sched, l))
+      text << "  " << std::left << std::setw(18) << m.name << m.about << '\n';
+  };
+  list("Schedulers with a mistake, for --mutant, in coopwhile", language::coopwhile);
+  list("in spawn and guard", language::guard);
+  text << "Under sos-sched there are those of coopwhile but forget-done.\n";
   return text.str();
 }
 

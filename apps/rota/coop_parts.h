@@ -2,6 +2,8 @@
 #ifndef ROTA_APPS_COOP_PARTS_H
 #define ROTA_APPS_COOP_PARTS_H
 
+#include <rota/coop/program.h>
+#include <rota/coop/rules.h>
 #include <rota/coop/run.h>
 #include <rota/coop/source.h>
 #include <rota/coop/value.h>
@@ -33,6 +35,12 @@ struct wrong_words : std::runtime_error {
 
 // The text of a file, or of standard input for "-".
 std::string read_source(const std::string& file);
+
+// The rules of the program's semantics; with the mistake of that name in them if there is one.
+coop::rule_table rules_with(const coop::program& p, const std::string& mutant);
+
+// What --mutant can be, for the page of a command.
+std::string about_mutants();
 
 // Tells what is wrong with the text, on standard output as well if it is to be JSON. Gives the exit
 // status.

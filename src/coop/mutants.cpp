@@ -177,11 +177,11 @@ const std::vector<mutant>& sos_mutants() {
 
 }  // namespace
 
-const std::vector<mutant>& mutants_of(const program& p) {
+const std::vector<mutant>& mutants_of(semantics how, language l) {
   static const std::vector<mutant> none;
-  if (p.language() == language::while_ || !is_scheduler(p.semantics())) return none;
-  if (p.language() != language::coopwhile) return interleaved_mutants();
-  return is_sos(p.semantics()) ? sos_mutants() : cooperative_mutants();
+  if (l == language::while_ || !is_scheduler(how)) return none;
+  if (l != language::coopwhile) return interleaved_mutants();
+  return is_sos(how) ? sos_mutants() : cooperative_mutants();
 }
 
 const mutant* find_mutant(const program& p, std::string_view name) {

@@ -178,14 +178,15 @@ TEST(Check, CatchesTheMutantsOfTheInterleavingScheduler) {
 // There is no distance for Sos. What keeps every promise and only orders otherwise is for traces.
 TEST(Check, CatchesTheMutantsOfTheSosScheduler) {
   using enum check_kind;
-  expect_caught(semantics::sos_sched, {{"push-to-front", "08_starving_guards", {overtaking, fairness}},
-                                       {"start-new-first", "05_nested", {}},
-                                       {"rotate-to-front", "04_place_in_queue", {fairness}},
-                                       {"rotate-drops", "04_place_in_queue", {shape}},
-                                       {"await-no-yield", "03_await_finished", {mapping}},
-                                       {"guard-no-yield", "07_bounded_buffer", {mapping}},
-                                       {"guard-early", "07_bounded_buffer", {mapping}},
-                                       {"wake-to-rear", "04_place_in_queue", {}}});
+  expect_caught(semantics::sos_sched,
+                {{"push-to-front", "08_starving_guards", {overtaking, fairness}},
+                 {"start-new-first", "05_nested", {}},
+                 {"rotate-to-front", "04_place_in_queue", {fairness}},
+                 {"rotate-drops", "04_place_in_queue", {shape}},
+                 {"await-no-yield", "03_await_finished", {mapping}},
+                 {"guard-no-yield", "07_bounded_buffer", {mapping}},
+                 {"guard-early", "07_bounded_buffer", {mapping}},
+                 {"wake-to-rear", "04_place_in_queue", {}}});
 }
 
 // --- one mistake for each check ---------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "support.h"
 
@@ -69,6 +70,18 @@ TEST(Mutants, TheSchedulerIsNotCaught) {
     const mutant none{.name = "none", .rules = {rules_of(p)[0].name}, .take = take_step};
     EXPECT_EQ(run_shown(p, mutated(p, none), options).trace, run_shown(p, options).trace) << name;
   }
+}
+
+// As the page of `rota coop run` says.
+TEST(Mutants, OfSosAreThoseOfLagcButForOne) {
+  const auto names = [](semantics how) {
+    std::set<std::string_view> all;
+    for (const mutant& m : mutants_of(how, language::coopwhile)) all.insert(m.name);
+    return all;
+  };
+  std::set<std::string_view> sos = names(semantics::sos_sched);
+  EXPECT_TRUE(sos.insert("forget-done").second);
+  EXPECT_EQ(sos, names(semantics::lagc_sched));
 }
 
 TEST(Mutants, AreOfSchedulers) {

@@ -23,8 +23,11 @@ struct mutant {
   std::string_view about = {};
 };
 
-// Those of the program's semantics and language. Where nothing is scheduled there are none.
-const std::vector<mutant>& mutants_of(const program& p);
+// Where nothing is scheduled there are none.
+const std::vector<mutant>& mutants_of(semantics how, language l);
+inline const std::vector<mutant>& mutants_of(const program& p) {
+  return mutants_of(p.semantics(), p.language());
+}
 
 // Null if none of them has this name.
 const mutant* find_mutant(const program& p, std::string_view name);
