@@ -61,14 +61,14 @@ endfunction()
 # rota_add_example(<file>)
 #
 # A program that is also the test example_<name>: it exits with 0 and, where <name>.expected
-# stands beside it, prints exactly that. Those in a folder verify, explore or explored link the library
-# of that name.
+# stands beside it, prints exactly that. Those in a folder coop, verify, explore or explored link the
+# library of that name.
 function(rota_add_example file)
   cmake_path(GET file STEM name)
   cmake_path(GET file PARENT_PATH directory)
   cmake_path(GET directory FILENAME folder)
   set(library rota::rota)
-  if(folder MATCHES "^(verify|explored?)$")
+  if(folder MATCHES "^(coop|verify|explored?)$")
     set(library rota::${folder})
   endif()
   cmake_path(REPLACE_EXTENSION file LAST_ONLY .expected OUTPUT_VARIABLE expected)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -19,6 +20,11 @@ void push_to_front(const program& p, configuration& c, const derivation& d) {
   const task_id last = c.queue.back();
   c.queue.pop_back();
   c.queue.push_front(last);
+}
+
+void newest_first(const program& p, configuration& c, const derivation& d) {
+  take_step(p, c, d);
+  std::sort(c.queue.begin(), c.queue.end(), std::greater<>{});
 }
 
 // Without doneEv the last event is still the call.
@@ -110,6 +116,7 @@ void sos_guard_too_early(const program& p, const configuration& c, derivations& 
 namespace says {
 
 constexpr std::string_view push_to_front = "a task that gives way goes to the front";
+constexpr std::string_view newest_first = "of those that wait, the newest task is first";
 constexpr std::string_view start_new_first = "a new task goes to the front";
 constexpr std::string_view rotate_to_front = "a blocked task stays in front";
 constexpr std::string_view rotate_drops = "a blocked task is dropped from the queue";
@@ -124,6 +131,7 @@ constexpr std::string_view wake_to_rear = "a task whose await is over goes to th
 const std::vector<mutant>& cooperative_mutants() {
   static const std::vector<mutant> all{
       {"push-to-front", {"24"}, nullptr, push_to_front, says::push_to_front},
+      {"newest-first", {"24"}, nullptr, newest_first, says::newest_first},
       {"start-new-first", {"18"}, nullptr, push_to_front, says::start_new_first},
       {"forget-done", {"18"}, nullptr, forget_done, "a call stays pending: there is no doneEv"},
       {"rotate-to-front", {"21"}, nullptr, push_to_front, says::rotate_to_front},
@@ -140,6 +148,7 @@ const std::vector<mutant>& cooperative_mutants() {
 const std::vector<mutant>& interleaved_mutants() {
   static const std::vector<mutant> all{
       {"push-to-front", {"6"}, nullptr, push_to_front, "a task goes to the front after its turn"},
+      {"newest-first", {"6"}, nullptr, newest_first, says::newest_first},
       {"start-new-first", {"7"}, nullptr, push_to_front, says::start_new_first},
       {"end-at-once", {"6"}, nullptr, end_at_once, "a task leaves without a turn for its end"},
       {"rotate-to-front", {"10"}, nullptr, push_to_front, says::rotate_to_front},
@@ -156,6 +165,11 @@ const std::vector<mutant>& sos_mutants() {
        nullptr,
        push_to_front,
        says::push_to_front},
+      {"newest-first",
+       {"YIELDSUSPEND", "YIELDAWAIT", "YIELDGUARD"},
+       nullptr,
+       newest_first,
+       says::newest_first},
       {"start-new-first", {"SPAWNSTART"}, nullptr, push_to_front, says::start_new_first},
       {"rotate-to-front",
        {"SCHEDULEAWAITWAIT", "SCHEDULEGUARDWAIT"},

@@ -246,6 +246,51 @@ CALLED, BLOCKED, ACTIVE = 1, 3, 4
 ROTATING = ["10", "21", "SCHEDULEAWAITWAIT", "SCHEDULEGUARDWAIT"]
 
 
+class Mutants(unittest.TestCase):
+    EXAMPLE_1 = PROGRAMS / "02_quiescent.cw"
+
+    def test_a_broken_scheduler_can_be_run_checked_and_shown(self):
+        self.assertIn("j = 2\n", coop("run", self.EXAMPLE_1).stdout)
+        done = coop("run", self.EXAMPLE_1, "--mutant", "newest-first")
+        self.assertIn("j = 0\n", done.stdout)
+        self.assertEqual(done.returncode, 5)
+        done = coop("check", self.EXAMPLE_1, "--mutant", "newest-first")
+        self.assertEqual(done.returncode, 6)
+        self.assertIn("quiescent fair      no, starving: task 0 at 9:3\n", done.stdout)
+        page = coop("view", self.EXAMPLE_1, "-o", "-", "--mutant", "newest-first").stdout
+        self.assertIn("by the mutant newest-first", Page(page).data)
+        one = json.loads(coop("run", self.EXAMPLE_1, "--mutant", "newest-first", "--json").stdout)
+        self.assertEqual((one["mutant"], one["state"]["j"]), ("newest-first", 0))
+
+    def test_all_of_them_at_once(self):
+        done = coop("check", PROGRAMS / "04_place_in_queue.cw", "--mutants")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("wake-to-rear      fails distance at step 17\n", done.stdout)
+        self.assertIn("guard-early       is not noticed\n", done.stdout)
+        rows = json.loads(coop("check", self.EXAMPLE_1, "--mutants", "--json").stdout)
+        self.assertIn({"mutant": "newest-first", "fails": ["distance", "overtaking", "fairness"]}, rows)
+        done = coop("check", "-", "--mutants", text="language while; { skip }")
+        self.assertEqual((done.returncode, done.stdout), (0, "-: nothing is scheduled, so there are no mutants\n"))
+
+    def test_one_that_does_not_exist_is_wrong_usage(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "trace"
+            file.write_text("kept")
+            for words in [["run", "-", "--mutant", "x", "--trace", file], ["check", "-", "--mutant", "x"],
+                          ["view", "-", "-o", file, "--mutant", "x"],
+                          ["run", "-", "--semantics", "lagc", "--mutant", "push-to-front"],
+                          ["check", "-", "--mutants", "--mutant", "push-to-front"]]:
+                done = coop(*words, text="{ skip }")
+                self.assertEqual((done.returncode, done.stdout), (1, ""), words)
+                self.assertIn("--mutant", done.stderr)
+            self.assertEqual(file.read_text(), "kept")
+
+    def test_help_lists_them(self):
+        text = coop("run", "--help").stdout
+        for name in ["newest-first", "forget-done", "end-at-once"]:
+            self.assertIn(name, text)
+
+
 class View(unittest.TestCase):
     def same_as_trace(self, program, *words):
         data = view(program, *words)

@@ -154,6 +154,7 @@ TEST(Check, CatchesTheMutantsOfTheCooperativeScheduler) {
   using enum check_kind;
   expect_caught(semantics::lagc_sched,
                 {{"push-to-front", "08_starving_guards", {distance, overtaking, fairness}},
+                 {"newest-first", "02_quiescent", {distance, overtaking, fairness}},
                  {"start-new-first", "05_nested", {distance}},
                  {"forget-done", "03_await_finished", {shape}},
                  {"rotate-to-front", "04_place_in_queue", {distance, fairness}},
@@ -169,6 +170,7 @@ TEST(Check, CatchesTheMutantsOfTheInterleavingScheduler) {
   expect_caught(
       semantics::lagc_sched,
       {{"push-to-front", "14_starving_guards_interleaved", {distance, overtaking, fairness}},
+       {"newest-first", "14_starving_guards_interleaved", {distance, overtaking, fairness}},
        {"start-new-first", "09_lost_update", {distance}},
        {"end-at-once", "09_lost_update", {shape}},
        {"rotate-to-front", "10_guard_turns", {distance, fairness}},
@@ -180,6 +182,7 @@ TEST(Check, CatchesTheMutantsOfTheSosScheduler) {
   using enum check_kind;
   expect_caught(semantics::sos_sched,
                 {{"push-to-front", "08_starving_guards", {overtaking, fairness}},
+                 {"newest-first", "02_quiescent", {overtaking, fairness}},
                  {"start-new-first", "05_nested", {}},
                  {"rotate-to-front", "04_place_in_queue", {fairness}},
                  {"rotate-drops", "04_place_in_queue", {shape}},
