@@ -1,8 +1,8 @@
 // A scheduler of your own, held against the theory: one that keeps the newest task in front.
 //
 // A scheduler is a table of rules. This one is the fair scheduler's with one step replaced: after a
-// task has given way by rule (24), the queue is sorted. check() runs a program by it and tells which
-// of the promises are broken, and where.
+// task has given way by rule (24), the queue is sorted. check() runs a program by it and tells
+// which of the promises are broken, and where.
 #include <rota/coop/check.h>
 #include <rota/coop/parse.h>
 
