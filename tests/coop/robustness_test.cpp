@@ -2,10 +2,10 @@
 // random tokens, and reference programs with something changed; all by seed.
 
 #include <rota/base/rng.h>
+#include <rota/coop/generate.h>
 
 #include <gtest/gtest.h>
 
-#include "random_programs.h"
 #include "support.h"
 
 namespace rota::coop::test {
@@ -69,7 +69,7 @@ TEST(Robustness, ChangedPrograms) {
   for (const std::string& name : reference_programs()) sources.push_back(reference_source(name));
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (language l : {language::while_, language::spawn, language::guard, language::coopwhile})
-      sources.push_back(random_program_text(seed, l));
+      sources.push_back(random_program(seed, {.in = l}));
   std::size_t still_programs = 0;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
     rng random{seed};
