@@ -149,10 +149,6 @@ class recorder : public run_observer {
   continuation rest_ = empty_continuation;
 };
 
-bool operator_equal(const update& a, const update& b) {
-  return a.owner == b.owner && a.slot == b.slot && a.to == b.to;
-}
-
 std::string text_of(const program& p, const log_record& r) {
   std::ostringstream out;
   log_writer{out, p}.add(r);
@@ -161,17 +157,23 @@ std::string text_of(const program& p, const log_record& r) {
   return line;
 }
 
+struct named_log {
+  const std::vector<log_record>& records;
+  std::string_view of;
+};
+
 // The first record in which two logs differ; one that was cut off may be shorter.
-void compare_logs(const program& p, const std::vector<log_record>& a,
-                  const std::vector<log_record>& b, bool cut, complaints& found) {
-  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    if (cut && i >= std::min(a.size(), b.size())) return;
-    if (i < a.size() && i < b.size() && a[i] == b[i]) continue;
-    const auto shown = [&](const std::vector<log_record>& log) {
-      return i < log.size() ? text_of(p, log[i]) : "nothing more";
+void compare_logs(const program& p, const named_log& a, const named_log& b, bool cut,
+                  complaints& found) {
+  const auto [shorter, longer] = std::minmax({a.records.size(), b.records.size()});
+  for (std::size_t i = 0; i < (cut ? shorter : longer); ++i) {
+    if (i < shorter && a.records[i] == b.records[i]) continue;
+    const auto shown = [&](const named_log& log) {
+      return (i < log.records.size() ? text_of(p, log.records[i]) : "missing") + ' ' +
+             std::string(log.of);
     };
     found.emplace_back("log",
-                       "record " + std::to_string(i + 1) + " is " + shown(a) + " and " + shown(b));
+                       "record " + std::to_string(i + 1) + " is " + shown(a) + ", " + shown(b));
     return;
   }
 }
@@ -182,7 +184,7 @@ void examine_fast(const program& p, const outcome& by_rules, const recorder& see
                   std::uint64_t limit, complaints& found) {
   log_records log;
   const outcome fast = run(p, {.limit = limit}, &log);
-  compare_logs(p, log.all, seen.log.all, false, found);
+  compare_logs(p, {log.all, "by run()"}, {seen.log.all, "by the rules"}, false, found);
   if (fast == by_rules) return;
   found.emplace_back(
       "end", "run() ends with " + end_record(fast) + ", the rules with " + end_record(by_rules));
@@ -213,13 +215,17 @@ struct recorded {
 
 void examine_agreement(const recorded& lagc, const recorded& sos, complaints& found) {
   const bool cut = lagc.end.end == ending::limit || sos.end.end == ending::limit;
-  compare_logs(lagc.p, lagc.seen.log.all, sos.seen.log.all, cut, found);
+  compare_logs(lagc.p, {lagc.seen.log.all, "under lagc-sched"},
+               {sos.seen.log.all, "under sos-sched"}, cut, found);
   const auto& a = lagc.seen.updates;
   const auto& b = sos.seen.updates;
   const std::size_t common = std::min(a.size(), b.size());
   const auto at = static_cast<std::ptrdiff_t>(common);
+  const auto same = [](const update& x, const update& y) {
+    return x.owner == y.owner && x.slot == y.slot && x.to == y.to;
+  };
   if ((!cut && a.size() != b.size()) ||
-      !std::equal(a.begin(), a.begin() + at, b.begin(), b.begin() + at, operator_equal))
+      !std::equal(a.begin(), a.begin() + at, b.begin(), b.begin() + at, same))
     found.emplace_back("updates", std::to_string(a.size()) + " updates under lagc-sched and " +
                                       std::to_string(b.size()) + " under sos-sched differ");
   if (cut) return;

@@ -288,7 +288,23 @@ void lose_updates(const program& p, configuration& c, const derivation& d) {
   take_step(p, c, lost);
 }
 
+// Rule (16), and an await that does not wait for its task.
+void await_nobody(const program& p, const configuration& c, std::vector<derivation>& found) {
+  for (const rule& r : rules_of(p))
+    if (r.name == "16") r.find(p, c, found);
+  for (task_id f : c.queue) {
+    const instruction& i = p.at(c.tasks[f].rest);
+    if (c.active != no_task || i.head != statement_kind::await || !is_blocked(p, c, f)) continue;
+    derivation d{.task = f, .at = i.at, .rest = i.next};
+    d.events.push_back({.kind = event_kind::completion_reaction,
+                        .task = environment_of(c, f)[i.target].as_task()});
+    found.push_back(d);
+  }
+}
+
 TEST(Fuzz, FindsMistakesInTheRelations) {
+  expect_found({"await that does not wait", "16", await_nobody, nullptr}, {language::coopwhile},
+               {fuzz_mode::random, 20, 12});
   for (const char* name : {"4", "5", "16", "17", "LOCAL", "SPAWNSTART"})
     expect_found({"lost updates", name, nullptr, lose_updates},
                  {language::spawn, language::coopwhile}, {fuzz_mode::random, 20, 12});
