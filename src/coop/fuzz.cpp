@@ -73,7 +73,12 @@ class fuzzer {
       }
       return false;
     };
-    f.shrunk = source_of(shrink(tree, still_fails));
+    f.shrunk = f.program;
+    f.left = f.found;
+    // Shrinking prints and reads; what is wrong with that shows in the program as it is.
+    const parsed printed = parse(source_of(tree));
+    if (!printed || !still_fails(printed.tree)) return f;
+    f.shrunk = source_of(shrink(printed.tree, still_fails));
     still_fails(parse(f.shrunk).tree);  // for the positions in what it says
     return f;
   }

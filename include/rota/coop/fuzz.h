@@ -83,7 +83,7 @@ struct examined {
 examined examine(const syntax_tree& tree, const examine_options& options);
 
 // The smallest program that is found by leaving out and simplifying, as long as it is a program and
-// still fails. Takes the text of the tree for its size; gives the tree as read from that text.
+// still fails, as the given one does. Small is the printed text; the tree is as read from it.
 syntax_tree shrink(const syntax_tree& tree,
                    const std::function<bool(const syntax_tree&)>& still_fails);
 
