@@ -60,15 +60,20 @@ TEST(Robustness, TheCorpusHasEveryKindOfError) {
 
 TEST(Robustness, LongAndDeepSources) {
   std::string sum = "1";
-  for (int i = 0; i < 20'000; ++i) sum += i % 3 ? " + 1" : " || 1";
+  for (int i = 0; i < 10'000; ++i) sum += i % 3 ? " + 1" : " || 1";
   std::string statements;
-  for (int i = 0; i < 5'000; ++i) statements += "x := x + 1; ";
+  std::string procedures;
+  for (int i = 0; i < 2'000; ++i) {
+    statements += "x := x + 1; ";
+    procedures += "m" + std::to_string(i) + "(x) { skip } ";
+  }
   for (const std::string& source :
-       {"{ x := " + sum + " }", "{ " + statements + "skip }", std::string(1'000'000, '('),
-        "{ x := " + std::string(1'000'000, '-'), "{" + std::string(1'000'000, ' '),
-        std::string(1'000'000, '\n'), "{ x := " + std::string(1'000'000, '9') + " }",
-        "{ " + std::string(1'000'000, 'x') + " := 1 }", std::string(100'000, '\0'),
-        "// " + std::string(1'000'000, '\xFF') + "\n{ skip }", std::string(100'000, '\xC3')})
+       {"{ x := " + sum + " }", "{ " + statements + "skip }", procedures + "{ skip }",
+        std::string(200'000, '('), "{ x := " + std::string(200'000, '-'),
+        "{" + std::string(200'000, ' '), std::string(200'000, '\n'),
+        "{ x := " + std::string(200'000, '9') + " }", "{ " + std::string(200'000, 'x') + " := 1 }",
+        std::string(100'000, '\0'), "// " + std::string(200'000, '\xFF') + "\n{ skip }",
+        std::string(100'000, '\xC3')})
     EXPECT_EQ(wrong_with(source), "") << source.substr(0, 40);
 }
 
