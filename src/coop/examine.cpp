@@ -1,4 +1,4 @@
-// What fuzz() compares, one class for each mode.
+// What fuzz() compares: a part of this file for each mode, and the program that goes through them.
 
 #include <rota/coop/check.h>
 #include <rota/coop/fuzz.h>
