@@ -223,7 +223,7 @@ TEST(Shrink, SimplifiesExpressions) {
 // --- searching ----------------------------------------------------------------------------------
 
 TEST(Fuzz, FindsNothingInTheSchedulers) {
-  const std::uint64_t last = std::getenv("ROTA_LONG_TESTS") ? 20'000 : 300;
+  const std::uint64_t last = std::getenv("ROTA_LONG_TESTS") ? 20'000 : 200;
   const fuzz_report r = fuzz({.last = last});
   for (const fuzz_finding& f : r.findings) ADD_FAILURE() << text_of(f);
   EXPECT_EQ(r.counts.programs, 4 * last);
