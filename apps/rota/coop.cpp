@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "coop_check.h"
+#include "coop_fuzz.h"
 #include "coop_parts.h"
 
 namespace rota::app {
@@ -291,6 +292,7 @@ void add_coop(command& program) {
   add_run(coop);
   add_coop_check(coop);
   add_view(coop);
+  add_coop_fuzz(coop);
 }
 
 }  // namespace rota::app

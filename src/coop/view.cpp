@@ -274,9 +274,9 @@ void run_view::add_places(std::string& out) const {
   const auto offset = [&](const token& t) {
     return static_cast<std::size_t>(t.text.data() - text.data());
   };
+  // They are in the order of the text.
   const auto is_name = [&](position at) {
-    return std::any_of(program_.procedures().begin(), program_.procedures().end(),
-                       [&](const procedure_code& m) { return m.at == at; });
+    return std::ranges::binary_search(program_.procedures(), at, {}, &procedure_code::at);
   };
   std::size_t written = 0;
   const auto add_until = [&](std::size_t end) {

@@ -391,6 +391,69 @@ class View(unittest.TestCase):
             self.assertIn(word, text)
 
 
+class Fuzz(unittest.TestCase):
+    def test_finds_nothing_and_says_what_it_did(self):
+        done = coop("fuzz", "--seeds", "1..40")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.startswith("160 programs, "), done.stdout)
+        self.assertTrue(done.stdout.endswith("nothing found\n"))
+
+    def test_the_same_seeds_do_the_same(self):
+        words = ["fuzz", "--seeds", "7..20", "--language", "coopwhile", "--language", "guard", "--json"]
+        first = coop(*words).stdout
+        self.assertEqual(coop(*words).stdout, first)
+        told = json.loads(first)
+        self.assertEqual((told["seeds"], told["programs"], told["findings"], told["stopped"]),
+                         ([7, 20], 28, [], False))
+        self.assertGreater(told["agreed"], 0)
+        self.assertEqual(sum(told["ends"].values()), 42)
+
+    def test_a_mode_does_its_part_alone(self):
+        runs = {mode: json.loads(coop("fuzz", "--seeds", "5", "--language", "coopwhile", "--mode", mode,
+                                      "--json").stdout)["runs"]
+                for mode in ["text", "fast", "agree", "check", "random", "all"]}
+        self.assertEqual(runs, {"text": 0, "fast": 4, "agree": 2, "check": 4, "random": 2, "all": 8})
+
+    def test_wrong_usage_is_1(self):
+        for words in [["--seeds", ""], ["--seeds", "x"], ["--seeds", "5..4"], ["--seeds", "1..2..3"],
+                      ["--seeds", "-1"], ["--seeds", "1.."], ["--seeds", "99999999999999999999"],
+                      ["--language", "go"], ["--mode", "fats"], ["--mode", "all", "--mode", "fats"],
+                      ["--save", "/dev/null/folder"], ["word"]]:
+            done = coop("fuzz", *words)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), words)
+            self.assertTrue(done.stderr, words)
+
+    def test_what_is_found_is_printed_small_and_saved(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["fuzz", "--seeds", "1..50", "--language", "coopwhile", "--mode", "check",
+                     "--mutant", "wake-to-rear"]
+            done = coop(*words, "--save", pathlib.Path(folder) / "found")
+            self.assertEqual(done.returncode, 6)
+            self.assertIn("seed 18, check, lagc-sched, distance: step 7", done.stdout)
+            name = "coopwhile-18-check-lagc-sched-distance"
+            saved = pathlib.Path(folder) / "found" / f"{name}.cw"
+            # It can be run, shows the mistake, and the real scheduler does not.
+            self.assertEqual(coop("run", saved).returncode, 0)
+            self.assertEqual(coop("check", saved, "--mutant", "wake-to-rear").returncode, 6)
+            self.assertEqual(coop("check", saved).returncode, 0)
+            self.assertTrue((pathlib.Path(folder) / "found" / f"{name}.whole.cw").exists())
+            again = re.search(r"again: rota coop (.*)", done.stdout)[1].split()
+            self.assertEqual(coop(*again).returncode, 6)
+            self.assertEqual(len(json.loads(coop(*words, "--json").stdout)["findings"]), 1)
+            self.assertEqual(coop("fuzz", "--mutant", "nobody").returncode, 1)
+
+    def test_the_last_seed_there_is(self):
+        done = coop("fuzz", "--seeds", f"{2**64 - 1}", "--language", "spawn")
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(done.stdout.startswith("1 program, "))
+
+    def test_help_tells_the_modes_and_the_exit_status(self):
+        text = coop("fuzz", "--help").stdout
+        for word in ["--seeds", "--language", "--mode", "--save", "--json", "text", "fast", "agree",
+                     "check", "random", "Exit status"]:
+            self.assertIn(word, text)
+
+
 if __name__ == "__main__":
     ROTA = sys.argv.pop(1)
     unittest.main()

@@ -4,6 +4,7 @@
 
 #include <rota/coop/check.h>
 
+#include <rota/coop/generate.h>
 #include <rota/coop/mutants.h>
 
 #include <gtest/gtest.h>
@@ -14,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "random_programs.h"
 #include "support.h"
 
 namespace rota::coop::test {
@@ -104,7 +104,7 @@ TEST(Check, FindsNothingInTheSchedulersOnRandomPrograms) {
   std::size_t decided = 0;
   for (language l : {language::while_, language::spawn, language::guard, language::coopwhile}) {
     for (std::uint64_t seed = 0; seed < 800; ++seed) {
-      const std::string source = random_program_text(seed, l);
+      const std::string source = random_program(seed, {.in = l});
       for (semantics how : schedulers_for(l)) {
         const program p = compiled(source, how);
         const check_report r = check(p, rules_of(p), {.limit = 300, .bound = 50});

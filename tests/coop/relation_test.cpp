@@ -1,11 +1,13 @@
 // The semantics in which nothing is scheduled: several steps at a time, chosen by a seed.
 
+#include <rota/base/rng.h>
+#include <rota/coop/generate.h>
+
 #include <gtest/gtest.h>
 
 #include <set>
 #include <unordered_set>
 
-#include "random_programs.h"
 #include "support.h"
 
 namespace rota::coop::test {
@@ -110,7 +112,7 @@ TEST(Relation, ASeedMakesTheSameRunAndSeedsDiffer) {
   std::size_t distinct = 0;
   for (language l : {language::spawn, language::guard, language::coopwhile}) {
     for (std::uint64_t program_seed = 0; program_seed < 30; ++program_seed) {
-      const std::string source = random_program_text(program_seed, l);
+      const std::string source = random_program(program_seed, {.in = l});
       for (semantics how : {semantics::lagc, semantics::sos}) {
         if (!exists(how, l)) continue;
         const program p = compiled(source, how);

@@ -1,11 +1,15 @@
 // Any bytes give errors or a program, and any program a result: no crash, no hang. Random bytes,
-// random tokens, and reference programs with something changed; all by seed.
+// random tokens, and programs of the corpus with something changed; all by seed. What is asked of
+// them is what libFuzzer asks (tests/fuzz/coop_fuzz.cpp).
 
 #include <rota/base/rng.h>
+#include <rota/coop/generate.h>
 
 #include <gtest/gtest.h>
 
-#include "random_programs.h"
+#include <set>
+
+#include "fuzz/any_source.h"
 #include "support.h"
 
 namespace rota::coop::test {
@@ -13,29 +17,64 @@ namespace {
 
 using rota::detail::rng;
 
-// Reads it, checks what the result says, and runs it if it is a program.
-void try_source(const std::string& source) {
-  const parsed p = parse(source);
-  for (std::size_t i = 0; i < p.errors.size(); ++i) {
-    const static_error& e = p.errors[i];
-    ASSERT_TRUE(e.at) << source;
-    ASSERT_GT(e.at.column, 0u);
-    ASSERT_FALSE(e.message.empty());
-    if (i > 0) {
-      ASSERT_LE(p.errors[i - 1].at, e.at) << source;
+void try_source(const std::string& source) { ASSERT_EQ(wrong_with(source), "") << source; }
+
+struct corpus_file {
+  std::string name;
+  std::string text;
+};
+
+// The cases of the fuzz target: the reference programs, and what is hard to read or to run.
+std::vector<corpus_file> corpus() {
+  std::vector<corpus_file> all;
+  for (const std::string& name : reference_programs())
+    all.push_back({name, reference_source(name)});
+  const auto folder = programs_folder().parent_path().parent_path() / "fuzz" / "coop";
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    all.push_back({entry.path().stem().string(), read_file(entry.path())});
+  std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.name < b.name; });
+  return all;
+}
+
+// A file is named for its first error, or for the error that it ends with.
+TEST(Robustness, TheCorpusHasEveryKindOfError) {
+  std::set<std::string> kinds;
+  for (const corpus_file& f : corpus()) {
+    try_source(f.text);
+    const parsed p = parse(f.text);
+    const std::string head = f.name.substr(0, f.name.find('_'));
+    if (!p) {
+      EXPECT_EQ(name_of(p.errors.front().kind), head) << f.name;
+      kinds.emplace(name_of(p.errors.front().kind));
+      continue;
     }
+    const outcome o = run(compile(p.tree, semantics::lagc_sched), {});
+    kinds.emplace(o.end == ending::error ? name_of(o.error.error) : name_of(o.end));
+    EXPECT_TRUE(head == "run" || std::isdigit(static_cast<unsigned char>(head[0]))) << f.name;
   }
-  if (!p) return;
-  for (semantics how :
-       {semantics::lagc_sched, semantics::sos_sched, semantics::lagc, semantics::sos}) {
-    if (!exists(how, p.tree.language)) continue;
-    const program made = compile(p.tree, how);
-    const shown_run slow = run_shown(made, {.limit = 60, .seed = 5});
-    ASSERT_LE(slow.end.steps, 60u);
-    if (is_scheduler(how)) {
-      ASSERT_EQ(end_record(run_fast(made, {.limit = 60}).end), end_record(slow.end)) << source;
-    }
+  EXPECT_EQ(kinds, (std::set<std::string>{"lexical", "syntax", "nesting", "duplicate-procedure",
+                                          "unknown-procedure", "unbound-variable", "language",
+                                          "done", "deadlock", "limit", "division-by-zero",
+                                          "overflow", "not-a-number", "not-a-task"}));
+}
+
+TEST(Robustness, LongAndDeepSources) {
+  std::string sum = "1";
+  for (int i = 0; i < 10'000; ++i) sum += i % 3 ? " + 1" : " || 1";
+  std::string statements;
+  std::string procedures;
+  for (int i = 0; i < 2'000; ++i) {
+    statements += "x := x + 1; ";
+    procedures += "m" + std::to_string(i) + "(x) { skip } ";
   }
+  for (const std::string& source :
+       {"{ x := " + sum + " }", "{ " + statements + "skip }", procedures + "{ skip }",
+        std::string(200'000, '('), "{ x := " + std::string(200'000, '-'),
+        "{" + std::string(200'000, ' '), std::string(200'000, '\n'),
+        "{ x := " + std::string(200'000, '9') + " }", "{ " + std::string(200'000, 'x') + " := 1 }",
+        std::string(100'000, '\0'), "// " + std::string(200'000, '\xFF') + "\n{ skip }",
+        std::string(100'000, '\xC3')})
+    EXPECT_EQ(wrong_with(source), "") << source.substr(0, 40);
 }
 
 TEST(Robustness, RandomBytes) {
@@ -66,14 +105,15 @@ TEST(Robustness, RandomTokens) {
 // One change is the best way to get close to a program that is not one.
 TEST(Robustness, ChangedPrograms) {
   std::vector<std::string> sources;
-  for (const std::string& name : reference_programs()) sources.push_back(reference_source(name));
+  for (const corpus_file& f : corpus()) sources.push_back(f.text);
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (language l : {language::while_, language::spawn, language::guard, language::coopwhile})
-      sources.push_back(random_program_text(seed, l));
+      sources.push_back(random_program(seed, {.in = l}));
   std::size_t still_programs = 0;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
     rng random{seed};
     std::string source = sources[random.below(sources.size())];
+    if (source.empty()) continue;
     for (std::uint64_t n = 1 + random.below(3); n > 0; --n) {
       const std::size_t at = random.below(source.size());
       switch (random.below(4)) {

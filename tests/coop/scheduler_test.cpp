@@ -2,11 +2,13 @@
 // and end the same way, wherever the limit cuts them. A broken promise shows with the program that
 // breaks it.
 
+#include <rota/base/rng.h>
+#include <rota/coop/generate.h>
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "random_programs.h"
 #include "support.h"
 
 namespace rota::coop::test {
@@ -40,7 +42,7 @@ class RandomPrograms : public testing::TestWithParam<language> {};
 TEST_P(RandomPrograms, RunTheSameFastAndByRules) {
   std::array<std::uint64_t, 4> ended{};
   for (std::uint64_t seed = 0; seed < scaled(1500); ++seed) {
-    const std::string source = random_program_text(seed, GetParam());
+    const std::string source = random_program(seed, {.in = GetParam()});
     for (semantics how : schedulers_for(GetParam())) {
       const program p = compiled(source, how);
       const std::uint64_t limit = 1 + rota::detail::rng{seed}.below(400);
@@ -61,7 +63,7 @@ TEST_P(RandomPrograms, RunTheSameFastAndByRules) {
 // Proposition 1: exactly one rule has exactly one derivation, unless the run ends.
 TEST_P(RandomPrograms, HaveOneStepAtATime) {
   for (std::uint64_t seed = 0; seed < scaled(200); ++seed) {
-    const std::string source = random_program_text(seed, GetParam());
+    const std::string source = random_program(seed, {.in = GetParam()});
     for (semantics how : schedulers_for(GetParam())) {
       const program p = compiled(source, how);
       const rule_table rules = rules_of(p);

@@ -1,0 +1,1 @@
+m(x) { skip } m(y) { skip } { spawn(m, 1) }

@@ -1,0 +1,1 @@
+language guard; { t := 1; :: t; suspend; await t }

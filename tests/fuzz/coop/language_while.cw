@@ -1,0 +1,1 @@
+language while; m(x) { skip } { spawn(m, 1) }

@@ -1,0 +1,2 @@
+{ skip }
+/* never closed

@@ -1,0 +1,2 @@
+{ skip } // ÿþ€ í € is fine here
+øˆ

@@ -1,0 +1,1 @@
+m(x) { suspend } { spawn(m, 0, t); x := t == 0 || t != t; x := -t }

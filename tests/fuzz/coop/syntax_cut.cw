@@ -1,0 +1,1 @@
+language spawn; m(x) { spawn(m, x +

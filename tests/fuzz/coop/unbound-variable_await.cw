@@ -1,0 +1,1 @@
+m(x) { await x } { spawn(m, 1); await x }

@@ -1,0 +1,1 @@
+{ spawn(nobody, 1, t); await t }
