@@ -7,15 +7,18 @@
 #include <rota/coop/trace.h>
 #include <rota/coop/view.h>
 
+#include <charconv>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "coop_check.h"
+#include "coop_explore.h"
 #include "coop_parts.h"
 
 namespace rota::app {
@@ -28,6 +31,7 @@ struct request {
   std::string semantics = "lagc-sched";
   std::uint64_t seed = 1;
   std::uint64_t limit = 1000;
+  std::vector<std::string> picks;
   std::string trace;
   std::string log;
   std::string page;
@@ -57,6 +61,30 @@ class sink {
   std::ofstream file_;
 };
 
+// --- the choices --------------------------------------------------------------------------------
+
+// "0,2,1"; nothing between commas, or at all, is no pick.
+coop::pick_list picks_of(const request& r) {
+  coop::pick_list picks;
+  for (const std::string& text : r.picks) {
+    std::istringstream words{text};
+    for (std::string word; std::getline(words, word, ',');) {
+      std::uint32_t pick = 0;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pick);
+      if (error != std::errc() || end != word.data() + word.size())
+        throw wrong_words("--picks " + text + ": '" + word +
+                          "' is no pick; expected numbers with commas between, as 0,2,1");
+      picks.push_back(pick);
+    }
+  }
+  return picks;
+}
+
+// What names a run. The picks are kept by the caller.
+coop::run_options run_options_of(const request& r, const coop::pick_list& picks) {
+  return {r.limit, r.seed, r.picks.empty() ? nullptr : &picks};
+}
+
 // --- how it ended -------------------------------------------------------------------------------
 
 void print_summary(const coop::outcome& o) {
@@ -73,7 +101,10 @@ void print_summary(const coop::outcome& o) {
 void print_json(const request& r, const coop::program& p, const coop::outcome& o) {
   nlohmann::ordered_json run{{"language", name_of(p.language())},
                              {"semantics", name_of(p.semantics())}};
-  if (!is_scheduler(p.semantics())) run["seed"] = r.seed;
+  if (!r.picks.empty())
+    run["picks"] = picks_of(r);
+  else if (!is_scheduler(p.semantics()))
+    run["seed"] = r.seed;
   run["limit"] = r.limit;
   std::string head = run.dump();
   head.back() = ',';
@@ -87,6 +118,9 @@ coop::semantics named_semantics(const request& r) {
   if (!how)
     throw wrong_words("--semantics " + r.semantics +
                       ": there are lagc-sched, sos-sched, lagc, sos");
+  if (!r.picks.empty() && is_scheduler(*how))
+    throw wrong_words("--picks is for --semantics lagc and sos; " + r.semantics +
+                      " leaves nothing to choose");
   return *how;
 }
 
@@ -127,7 +161,8 @@ int run_file(const request& r) {
   const coop::program p = compiled(r, text.tree, how);
   sink trace{r.trace};
   sink log{r.log};
-  const coop::outcome o = run_program(p, {r.limit, r.seed}, trace, log);
+  const coop::pick_list picks = picks_of(r);
+  const coop::outcome o = run_program(p, run_options_of(r, picks), trace, log);
   trace.close();
   log.close();
   if (r.json)
@@ -155,7 +190,10 @@ constexpr const char* about_run =
 Semantics:
   lagc-sched   the fair scheduler, rules (6)-(8), (10), (18)-(24)
   sos-sched    the scheduler of Figures 5 and 7, coopwhile only
-  lagc, sos    any step that is possible, chosen at random by --seed
+  lagc, sos    any step that is possible, chosen at random by --seed, or as --picks says: a number
+               for each time that there are several, in the order of their tasks, those that go on
+               before those that start (lagc). A wrong or missing one is told with what there is.
+               rota coop explore finds picks for each outcome.
 
 Output: how the run ended and the final state; of the trace, the log and --json one can go to
 standard output, with - for its file.
@@ -165,6 +203,7 @@ Exit status: 0 done, 1 wrong usage, 2 an error in the text (FILE:LINE:COL: error
 
   rota coop run program.cw
   rota coop run program.cw --trace - --limit 100
+  rota coop run program.cw --semantics lagc --picks 0,2,1
   echo '{ x := 6 * 7 }' | rota coop run - --json
 )";
 
@@ -182,6 +221,10 @@ void add_run_options(command& c, request& r) {
             .type = "N",
             .help = "the same seed makes the same choices under lagc and sos: 1",
             .value = &r.seed});
+  c.option({.name = "--picks",
+            .type = "N,N,...",
+            .help = "choose these instead: of the possible steps, from 0, where there are several",
+            .value = &r.picks});
   c.option({.name = "--limit",
             .type = "N",
             .help = "stop after so many steps: 1000",
@@ -209,6 +252,9 @@ void add_run(command& coop) {
     } catch (const wrong_words& wrong) {
       std::cerr << "rota coop run: " << wrong.what() << '\n';
       return wrong_usage;
+    } catch (const coop::wrong_picks& wrong) {
+      std::cerr << "rota coop run: --picks: " << wrong.what() << '\n';
+      return wrong_usage;
     }
   });
 }
@@ -222,7 +268,8 @@ int view_file(const request& r) {
   if (!text) return report(r.file, text.errors, r.json);
   const coop::program p = compiled(r, text.tree, how);
   sink page{r.page};
-  const coop::run_options options{r.limit, r.seed};
+  const coop::pick_list picks = picks_of(r);
+  const coop::run_options options = run_options_of(r, picks);
   coop::run_view view{p, options, {r.file, source}};
   const coop::outcome o = run_by_rules(p, rules_of(p), options, {&view});
   view.write_page(page.stream());
@@ -268,6 +315,9 @@ void add_view(command& coop) {
     } catch (const wrong_words& wrong) {
       std::cerr << "rota coop view: " << wrong.what() << '\n';
       return wrong_usage;
+    } catch (const coop::wrong_picks& wrong) {
+      std::cerr << "rota coop view: --picks: " << wrong.what() << '\n';
+      return wrong_usage;
     }
   });
 }
@@ -279,6 +329,7 @@ void add_coop(command& program) {
   coop.usage_status(wrong_usage);
   add_run(coop);
   add_coop_check(coop);
+  add_coop_explore(coop);
   add_view(coop);
 }
 
