@@ -88,16 +88,17 @@ outcome end_of(const program& p, const configuration& c, const std::vector<deriv
   return o;
 }
 
-bool same_step(const derivation& a, const derivation& b) {
+// Whether a is the step b of a task that is called otherwise in a's configuration.
+bool same_step(const derivation& a, const derivation& b, task_id task) {
   const auto same_event = [](const event& x, const event& y) {
     return x.kind == y.kind && x.procedure == y.procedure && x.argument == y.argument;
   };
-  return a.by == b.by && a.task == b.task &&
+  return a.by == b.by && a.task == task &&
          std::equal(a.events.begin(), a.events.end(), b.events.begin(), b.events.end(), same_event);
 }
 
-// Follows paths of the graph in a configuration that is not packed: there, the same steps may come
-// in another order, and picks are for this one.
+// Follows paths of the graph in a configuration that is not packed: there, tasks may have other
+// numbers and the same steps come in another order, and picks are for these.
 class path_follower {
  public:
   path_follower(const program& p, const rule_table& rules, const state_graph& graph)
@@ -116,13 +117,22 @@ class path_follower {
   // The same of a step that fails, which is chosen but not taken.
   void fail(graph_step step, schedule& s) { take(step, s); }
 
+  const configuration& here() const noexcept { return here_; }
+
+  // The number that a task of the graph has here. One that is about to start has none yet.
+  task_id name_of(task_id packed) const {
+    if (packed >= here_.tasks.size()) return packed;
+    return packed_order(here_, graph_.names())[packed];
+  }
+
  private:
   void take(graph_step step, schedule& s) {
     find_steps(rules_, program_, graph_.at(step.from), packed_);
     find_steps(rules_, program_, here_, possible_);
     const derivation& wanted = packed_.at(step.index);
+    const task_id task = name_of(wanted.task);
     const auto at = std::find_if(possible_.begin(), possible_.end(),
-                                 [&](const derivation& d) { return same_step(d, wanted); });
+                                 [&](const derivation& d) { return same_step(d, wanted, task); });
     ROTA_CHECK(at != possible_.end(), "a configuration lacks a step that its packed form has");
     if (possible_.size() > 1)
       s.choices.push_back({taken_ + 1, static_cast<std::uint32_t>(at - possible_.begin()),
@@ -146,9 +156,10 @@ class path_follower {
 exploration::exploration(const program& p, const rule_table& rules, const explore_options& options)
     : program_(p),
       rules_(rules),
-      graph_(std::make_unique<state_graph>(options.max_states, options.max_bytes)) {
+      graph_(std::make_unique<state_graph>(names_in(p), options.max_states, options.max_bytes)) {
   ROTA_CHECK(!is_scheduler(p.semantics()), "a scheduler has one run: there is nothing to explore");
   search();
+  if (names_in(p) == task_names::do_not) name_tasks_of_ends();
   find_endless_runs();
 }
 
@@ -193,6 +204,17 @@ void exploration::search() {
   }
 }
 
+// As their witnesses have them.
+void exploration::name_tasks_of_ends() {
+  for (found_end& e : ends_) {
+    path_follower follower{program_, rules_, *graph_};
+    follower.follow(graph_->path_to(e.state));
+    e.what.state = state_of(program_, follower.here());
+    if (e.what.end == ending::deadlock) e.what.blocked = blocked_tasks(program_, follower.here());
+    if (e.what.end == ending::error) e.what.task = follower.name_of(e.what.task);
+  }
+}
+
 schedule exploration::witness(const found_end& e) const {
   path_follower follower{program_, rules_, *graph_};
   schedule s = follower.follow(graph_->path_to(e.state));
@@ -207,7 +229,8 @@ void exploration::find_endless_runs() {
     run.kind = found.kind;
     run.prefix = follower.follow(found.prefix);
     run.cycle = follower.follow(found.cycle);
-    for (task_id f : found.whom) run.whom.push_back({f, place_of(found.quiescent, f)});
+    for (task_id f : found.whom)
+      run.whom.push_back({follower.name_of(f), place_of(found.quiescent, f)});
     endless_.push_back(std::move(run));
   }
 }

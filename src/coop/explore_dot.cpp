@@ -90,7 +90,7 @@ class drawing {
   // The tasks that have not ended, a line each; then the variables that hold something.
   std::string label_of(state_number n, const configuration& c) const {
     std::string text = std::to_string(n);
-    if (is_final(program_, c)) text += " done";
+    if (graph_.edges(n).empty()) text += is_final(program_, c) ? " done" : " deadlock";
     for (task_id f = 0; f < c.tasks.size(); ++f)
       if (c.tasks[f].phase != phase::ended) text += "\\l" + text_of(c, f);
     for (const call& o : c.open)
@@ -118,7 +118,9 @@ class drawing {
                   const std::vector<derivation>& possible) const {
     const derivation& d = possible[step.index];
     std::string label = in_words(program_, d);
-    if (possible.size() > 1) label = std::to_string(step.index) + ": " + label;
+    // Where tasks have no names, picks go by names of the run.
+    if (possible.size() > 1 && graph_.names() == task_names::matter)
+      label = std::to_string(step.index) + ": " + label;
     state_number to = graph_.edge(step).to;
     std::size_t steps = 1;
     for (; to < unknown_state && !drawn_[to]; ++steps) to = graph_.edges(to)[0].to;

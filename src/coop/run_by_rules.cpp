@@ -43,8 +43,7 @@ class chooser {
     if (!picks_) return random_.below(possible.size());
     const std::string where = "step " + std::to_string(step) + " is one of " + text_of(possible);
     if (used_ == picks_->size())
-      throw wrong_picks("there are " + std::to_string(used_) +
-                        " picks, but one more is needed: " + where);
+      throw wrong_picks("pick number " + std::to_string(used_ + 1) + " is missing: " + where);
     const std::uint32_t pick = (*picks_)[used_++];
     if (pick >= possible.size())
       throw wrong_picks("pick number " + std::to_string(used_) + " is " + std::to_string(pick) +
@@ -54,9 +53,9 @@ class chooser {
 
   void end(ending how, std::uint64_t steps) const {
     if (!picks_ || used_ == picks_->size() || how == ending::limit) return;
-    throw wrong_picks("there are " + std::to_string(picks_->size()) + " picks, but the run ends (" +
-                      std::string(name_of(how)) + ", " + std::to_string(steps) + " steps) after " +
-                      std::to_string(used_) + " of them");
+    throw wrong_picks("pick number " + std::to_string(used_ + 1) +
+                      " is one too many: the run ends (" + std::string(name_of(how)) + ") after " +
+                      std::to_string(steps) + " steps");
   }
 
  private:

@@ -1,7 +1,9 @@
 #include "state_graph.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace rota::coop {
 
@@ -53,16 +55,20 @@ constexpr std::uint64_t is_bound = 4;  // beside the phase
 // Numbers that may be the highest there is are short if they are: main's procedure, nobody.
 constexpr std::uint32_t plus_one(std::uint32_t n) { return n + 1; }
 
-// The argument of a call matters until the parameter is bound to it.
-void put(std::string& out, const task_record& t) {
+// The argument of a call matters until the parameter is bound to it, or for ever if it is a name.
+bool has_argument(const task_record& t, task_names names) {
+  return names == task_names::do_not || (t.phase == phase::called && !t.bound);
+}
+
+void put(std::string& out, const task_record& t, task_names names) {
   put(out, static_cast<std::uint64_t>(t.phase) | (t.bound ? is_bound : 0));
   put(out, plus_one(t.procedure));
   put(out, t.rest);
   if (t.bound) put(out, t.parameter);
-  if (t.phase == phase::called && !t.bound) put(out, t.argument);
+  if (has_argument(t, names)) put(out, t.argument);
 }
 
-task_record read_task(reader& in) {
+task_record read_task(reader& in, task_names names) {
   task_record t;
   const std::uint64_t flags = in.number();
   t.phase = static_cast<phase>(flags & (is_bound - 1));
@@ -70,8 +76,16 @@ task_record read_task(reader& in) {
   t.procedure = in.short_number() - 1;
   t.rest = in.short_number();
   if (t.bound) t.parameter = in.one_value();
-  if (t.phase == phase::called) t.argument = t.bound ? t.parameter : in.one_value();
+  if (has_argument(t, names))
+    t.argument = in.one_value();
+  else if (t.phase == phase::called)
+    t.argument = t.parameter;
   return t;
+}
+
+// Of a task or an open call: what was called.
+auto key_of(const auto& called) {
+  return std::tuple(called.procedure, called.argument.kind, called.argument.number);
 }
 
 // Of the tasks that are not active, those with a continuation: lagc binds the parameter of a task
@@ -82,19 +96,31 @@ bool is_queued(const task_record& t) {
 
 }  // namespace
 
-std::string pack(const configuration& c) {
+task_names names_in(const program& p) noexcept {
+  return p.language() == language::coopwhile ? task_names::matter : task_names::do_not;
+}
+
+// Main stays in front. Those with the same key stay in the order in which they started.
+std::vector<task_id> packed_order(const configuration& c, task_names names) {
+  std::vector<task_id> order(c.tasks.size());
+  std::iota(order.begin(), order.end(), task_id{0});
+  if (names == task_names::do_not)
+    std::sort(order.begin() + 1, order.end(), [&](task_id a, task_id b) {
+      return std::pair(key_of(c.tasks[a]), a) < std::pair(key_of(c.tasks[b]), b);
+    });
+  return order;
+}
+
+std::string pack(const configuration& c, task_names names) {
   std::string out;
   put(out, c.globals.size());
   for (const value& v : c.globals) put(out, v);
   put(out, c.tasks.size());
-  for (const task_record& t : c.tasks) put(out, t);
+  for (task_id f : packed_order(c, names)) put(out, c.tasks[f], names);
   put(out, plus_one(c.active));
   std::vector<call> open = c.open;
-  const auto key = [](const call& o) {
-    return std::tuple(o.procedure, o.argument.kind, o.argument.number);
-  };
   std::sort(open.begin(), open.end(),
-            [&](const call& a, const call& b) { return key(a) < key(b); });
+            [](const call& a, const call& b) { return key_of(a) < key_of(b); });
   put(out, open.size());
   for (const call& o : open) {
     put(out, o.procedure);
@@ -103,13 +129,13 @@ std::string pack(const configuration& c) {
   return out;
 }
 
-configuration unpack(std::string_view packed) {
+configuration unpack(std::string_view packed, task_names names) {
   reader in{packed};
   configuration c;
   c.globals.resize(in.number());
   for (value& v : c.globals) v = in.one_value();
   c.tasks.resize(in.number());
-  for (task_record& t : c.tasks) t = read_task(in);
+  for (task_record& t : c.tasks) t = read_task(in, names);
   c.active = in.short_number() - 1;
   for (task_id f = 0; f < c.tasks.size(); ++f)
     if (f != c.active && is_queued(c.tasks[f])) c.queue.push_back(f);
@@ -132,7 +158,7 @@ std::string_view state_graph::packed(state_number n) const {
 state_number state_graph::add(const configuration& c, graph_step from) {
   const auto n = static_cast<state_number>(states_.size());
   states_.push_back({.begin = bytes_.size(), .parent = from, .quiescent = coop::is_quiescent(c)});
-  bytes_ += pack(c);
+  bytes_ += pack(c, names_);
   const bool full = n >= std::min<std::uint64_t>(most_states_, unknown_state) ||
                     (n > 0 && bytes_.size() > most_bytes_);
   const auto at = known_.find(n);

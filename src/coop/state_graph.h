@@ -8,6 +8,7 @@
 #define ROTA_SRC_COOP_STATE_GRAPH_H
 
 #include <rota/coop/configuration.h>
+#include <rota/coop/program.h>
 #include <rota/coop/value.h>
 
 #include <cstddef>
@@ -21,11 +22,21 @@
 
 namespace rota::coop {
 
+// Tasks of spawn and guard have no identity: their numbers say who started first, and nobody can
+// tell. So they are kept in the order of procedures and arguments instead. The key of a task does
+// not change while it lives; so it keeps its number as long as no task starts, on a cycle say.
+enum class task_names : bool { matter, do_not };
+
+task_names names_in(const program& p) noexcept;
+
+// The tasks in the order in which they are packed.
+std::vector<task_id> packed_order(const configuration& c, task_names names);
+
 // All that matters of a configuration of lagc or sos.
-std::string pack(const configuration& c);
+std::string pack(const configuration& c, task_names names);
 
 // The configuration that stands for all those that are packed the same.
-configuration unpack(std::string_view packed);
+configuration unpack(std::string_view packed, task_names names);
 
 using state_number = std::uint32_t;
 inline constexpr state_number no_state = 0xFFFFFFFF;       // the step fails
@@ -50,8 +61,11 @@ using graph_path = std::vector<graph_step>;
 
 class state_graph {
  public:
-  state_graph(std::uint64_t most_states, std::uint64_t most_bytes)
-      : most_states_(most_states), most_bytes_(most_bytes), known_(0, hasher{this}, equals{this}) {}
+  state_graph(task_names names, std::uint64_t most_states, std::uint64_t most_bytes)
+      : names_(names),
+        most_states_(most_states),
+        most_bytes_(most_bytes),
+        known_(0, hasher{this}, equals{this}) {}
   state_graph(const state_graph&) = delete;
   state_graph& operator=(const state_graph&) = delete;
 
@@ -65,7 +79,8 @@ class state_graph {
   std::uint64_t steps() const noexcept { return steps_; }
   std::uint64_t choices() const noexcept { return choices_; }
 
-  configuration at(state_number n) const { return unpack(packed(n)); }
+  task_names names() const noexcept { return names_; }
+  configuration at(state_number n) const { return unpack(packed(n), names_); }
   bool is_quiescent(state_number n) const noexcept { return states_[n].quiescent; }
   std::span<const graph_edge> edges(state_number n) const;
   const graph_edge& edge(const graph_step& s) const { return edges(s.from)[s.index]; }
@@ -95,6 +110,7 @@ class state_graph {
 
   std::string_view packed(state_number n) const;
 
+  task_names names_;
   std::uint64_t most_states_;
   std::uint64_t most_bytes_;
   std::string bytes_;

@@ -126,6 +126,7 @@ class exploration {
 
  private:
   void search();
+  void name_tasks_of_ends();
   void find_endless_runs();
   position place_of(std::uint32_t state, task_id f) const;
 
