@@ -63,7 +63,7 @@ class sink {
 
 // --- the choices --------------------------------------------------------------------------------
 
-// "0,2,1"; nothing between commas, or at all, is no pick.
+// "0,2,1"; an empty text has no picks.
 coop::pick_list picks_of(const request& r) {
   coop::pick_list picks;
   for (const std::string& text : r.picks) {

@@ -1,6 +1,7 @@
 #include <rota/coop/explore.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -32,7 +33,7 @@ class drawing {
     return static_cast<std::uint64_t>(std::count(drawn_.begin(), drawn_.end(), true));
   }
 
-  void write(std::ostream& out, const dot_options& options) const {
+  void write(std::ostream& out, const dot_options& options) {
     out << "digraph states {\n"
         << "  label=" << quoted(options.title) << "; labelloc=t; fontname=monospace\n"
         << "  node [shape=box, fontname=monospace, fontsize=10]\n"
@@ -51,21 +52,24 @@ class drawing {
     const bool cooperative = program_.language() == language::coopwhile;
     drawn_[0] = true;
     for (state_number n = 0; n < graph_.size(); ++n)
-      if (graph_.edges(n).size() != 1 || !graph_.edges(n)[0].inside() ||
+      if (graph_.edges(n).size() != 1 || graph_.edges(n)[0].to == unknown_state ||
           (cooperative && graph_.is_quiescent(n)))
         drawn_[n] = true;
     std::vector<state_number> passed_from(graph_.size(), no_state);
     for (state_number start = 0; start < graph_.size(); ++start) {
       state_number n = start;
-      for (; !drawn_[n] && passed_from[n] == no_state; n = graph_.edges(n)[0].to)
+      for (; is_passed(n) && passed_from[n] == no_state; n = graph_.edges(n)[0].to)
         passed_from[n] = start;
-      if (!drawn_[n] && passed_from[n] == start) drawn_[n] = true;
+      if (is_passed(n) && passed_from[n] == start) drawn_[n] = true;
     }
   }
 
+  // Has one step, which is part of an edge that begins elsewhere.
+  bool is_passed(state_number n) const { return n < unknown_state && !drawn_[n]; }
+
   // --- what is written about one ----------------------------------------------------------------
 
-  void write_state(std::ostream& out, state_number n) const {
+  void write_state(std::ostream& out, state_number n) {
     const configuration c = graph_.at(n);
     std::vector<derivation> possible;
     find_steps(rules_, program_, c, possible);
@@ -114,39 +118,55 @@ class drawing {
     return is_blocked(program_, c, f) ? text + ", blocked" : text;
   }
 
-  void write_edge(std::ostream& out, graph_step step,
-                  const std::vector<derivation>& possible) const {
-    const derivation& d = possible[step.index];
-    std::string label = in_words(program_, d);
+  void write_edge(std::ostream& out, graph_step step, const std::vector<derivation>& possible) {
+    std::string label = in_words(program_, possible[step.index]);
     // Where tasks have no names, picks go by names of the run.
     if (possible.size() > 1 && graph_.names() == task_names::matter)
       label = std::to_string(step.index) + ": " + label;
-    state_number to = graph_.edge(step).to;
+    graph_step last = step;
     std::size_t steps = 1;
-    for (; to < unknown_state && !drawn_[to]; ++steps) to = graph_.edges(to)[0].to;
+    for (; is_passed(graph_.edge(last).to); ++steps) last = {graph_.edge(last).to, 0};
+    const state_number to = graph_.edge(last).to;
+    if (to == no_state) --steps;  // the one that fails is not taken
     if (steps > 1) label += ", " + std::to_string(steps) + " steps";
-    const std::string from = std::to_string(step.from);
     std::string target = std::to_string(to);
-    if (to >= unknown_state) target = from + '_' + std::to_string(step.index);
-    if (to == no_state)
-      out << "  \"" << target << "\" [label="
-          << quoted(std::string(name_of(d.error->error)) + " at " + to_string(d.error->at))
-          << ", style=filled, fillcolor=tomato]\n";
-    if (to == unknown_state)
+    if (to == no_state) {
+      target = write_error(out, last);
+    } else if (to == unknown_state) {
+      target = std::to_string(step.from) + '_' + std::to_string(step.index);
       out << "  \"" << target << "\" [label=\"not explored\", style=dotted]\n";
-    out << "  " << from << " -> \"" << target << "\" [label=" << quoted(label) << "]\n";
+    }
+    out << "  " << step.from << " -> \"" << target << "\" [label=" << quoted(label) << "]\n";
+  }
+
+  // Drawn once, however many ways lead there. Gives its name.
+  std::string write_error(std::ostream& out, graph_step failing) {
+    std::vector<derivation> possible;
+    find_steps(rules_, program_, graph_.at(failing.from), possible);
+    const derivation& d = possible[failing.index];
+    const std::string where = to_string(d.error->at);
+    const std::string what(name_of(d.error->error));
+    const auto [known, is_new] =
+        errors_.try_emplace(what + ' ' + where + ' ' + std::to_string(d.task),
+                            "error_" + std::to_string(errors_.size()));
+    if (is_new)
+      out << "  \"" << known->second
+          << "\" [label=" << quoted(what + " at " + where + " in task " + std::to_string(d.task))
+          << ", style=filled, fillcolor=tomato]\n";
+    return known->second;
   }
 
   const program& program_;
   const rule_table& rules_;
   const state_graph& graph_;
   std::vector<bool> drawn_;
+  std::map<std::string, std::string> errors_;  // what, where and who: the name in the drawing
 };
 
 }  // namespace
 
 bool exploration::write_dot(std::ostream& out, const dot_options& options) const {
-  const drawing picture{program_, rules_, *graph_, options.all_states};
+  drawing picture{program_, rules_, *graph_, options.all_states};
   if (picture.size() > options.most) return false;
   picture.write(out, options);
   return true;
