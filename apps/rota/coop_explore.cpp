@@ -63,7 +63,10 @@ void print_schedule(const char* name, const coop::schedule& s) {
     std::cout << ", nothing to choose\n";
     return;
   }
-  std::cout << ", --picks " << text_of_picks(s.picks()) << '\n';
+  std::cout << ", --picks " << text_of_picks(s.picks());
+  // A step that fails is one more than those that are taken.
+  if (s.steps >= coop::run_options{}.limit) std::cout << " --limit " << s.steps + 1;
+  std::cout << '\n';
   std::vector<std::string> chosen;
   for (std::size_t i = 0; i < s.choices.size() && i < most_shown; ++i)
     chosen.push_back(s.choices[i].what);

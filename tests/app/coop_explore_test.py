@@ -95,6 +95,11 @@ done:
         self.assertIn("and 4 more (--json has all)", done.stdout)
         self.assertLess(max(map(len, done.stdout.splitlines())), 101)
 
+    def test_a_long_witness_tells_its_limit(self):
+        source = "m(x) { skip } { i := 0; while i < 600 { i := i + 1 }; spawn(m, 0); spawn(m, 1) }"
+        words = re.search(r"--picks 0 --limit \d+", explore(source).stdout)[0].split()
+        self.assertEqual(coop("run", "-", "--semantics", "lagc", *words, text=source).returncode, 0)
+
     def test_every_witness_is_replayed(self):
         ends = set()
         for program in sorted(PROGRAMS.glob("*.cw")):

@@ -1,16 +1,20 @@
 // All that a program can do under a semantics in which nothing is scheduled.
 //
-//   const exploration all{p, rules_of(p), {.max_states = 10'000}};
-//   for (const found_end& e : all.ends())
-//     run_by_rules(p, rules, {.picks = &all.witness(e).picks()});  // ends like e.what
+//   const rule_table rules = rules_of(p);
+//   const exploration all{p, rules, {.max_states = 10'000}};
+//   for (const found_end& e : all.ends()) {
+//     const pick_list picks = all.witness(e).picks();
+//     run_by_rules(p, rules, {.picks = &picks});  // ends like e.what
+//   }
 //   if (!all.complete()) ...  // there is more
 //
 // Breadth first over configurations, each of which is met once; so witnesses are as short as can
 // be. Two configurations are one state if nothing that can come differs, nor what is left of the
 // variables at the end: how a state was reached does not count, nor the order of open calls, nor
 // the argument of a call once it was answered. Ended tasks do count, by their parameters, which
-// stay; and tasks are not renamed. So a program has finitely many states if its values are bounded
-// and it spawns finitely often.
+// stay. Tasks of coopwhile keep their numbers, which are values; those of spawn and guard are known
+// by what they were called with, and have in an end the numbers of its witness. So a program has
+// finitely many states if its values are bounded and it spawns finitely often.
 //
 // Promised: every end and every endless run that is reported exists, and its witness leads there.
 // If the exploration is complete, there are no others: no end that is not among those reported, and
