@@ -7,15 +7,18 @@
 #include <rota/coop/trace.h>
 #include <rota/coop/view.h>
 
+#include <charconv>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "coop_check.h"
+#include "coop_explore.h"
 #include "coop_fuzz.h"
 #include "coop_parts.h"
 
@@ -30,6 +33,7 @@ struct request {
   std::uint64_t seed = 1;
   std::uint64_t limit = 1000;
   std::string mutant;
+  std::vector<std::string> picks;
   std::string trace;
   std::string log;
   std::string page;
@@ -59,6 +63,30 @@ class sink {
   std::ofstream file_;
 };
 
+// --- the choices --------------------------------------------------------------------------------
+
+// "0,2,1"; an empty text has no picks.
+coop::pick_list picks_of(const request& r) {
+  coop::pick_list picks;
+  for (const std::string& text : r.picks) {
+    std::istringstream words{text};
+    for (std::string word; std::getline(words, word, ',');) {
+      std::uint32_t pick = 0;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pick);
+      if (error != std::errc() || end != word.data() + word.size())
+        throw wrong_words("--picks " + text + ": '" + word +
+                          "' is no pick; expected numbers with commas between, as 0,2,1");
+      picks.push_back(pick);
+    }
+  }
+  return picks;
+}
+
+// What names a run. The picks are kept by the caller.
+coop::run_options run_options_of(const request& r, const coop::pick_list& picks) {
+  return {r.limit, r.seed, r.picks.empty() ? nullptr : &picks};
+}
+
 // --- how it ended -------------------------------------------------------------------------------
 
 void print_summary(const coop::outcome& o) {
@@ -75,7 +103,10 @@ void print_summary(const coop::outcome& o) {
 void print_json(const request& r, const coop::program& p, const coop::outcome& o) {
   nlohmann::ordered_json run{{"language", name_of(p.language())},
                              {"semantics", name_of(p.semantics())}};
-  if (!is_scheduler(p.semantics())) run["seed"] = r.seed;
+  if (!r.picks.empty())
+    run["picks"] = picks_of(r);
+  else if (!is_scheduler(p.semantics()))
+    run["seed"] = r.seed;
   if (!r.mutant.empty()) run["mutant"] = r.mutant;
   run["limit"] = r.limit;
   std::string head = run.dump();
@@ -90,6 +121,9 @@ coop::semantics named_semantics(const request& r) {
   if (!how)
     throw wrong_words("--semantics " + r.semantics +
                       ": there are lagc-sched, sos-sched, lagc, sos");
+  if (!r.picks.empty() && is_scheduler(*how))
+    throw wrong_words("--picks is for --semantics lagc and sos; " + r.semantics +
+                      " leaves nothing to choose");
   return *how;
 }
 
@@ -105,8 +139,7 @@ coop::program compiled(const request& r, const coop::syntax_tree& tree, coop::se
 
 // Steps are shown one by one if somebody wants to see them; otherwise the fast way is the same.
 coop::outcome run_program(const request& r, const coop::program& p, const coop::rule_table& rules,
-                          sink& trace, sink& log) {
-  const coop::run_options options{r.limit, r.seed};
+                          const coop::run_options& options, sink& trace, sink& log) {
   coop::log_writer log_lines{log.stream(), p};
   if (!trace && r.mutant.empty() && is_scheduler(p.semantics()))
     return run(p, options, log ? &log_lines : nullptr);
@@ -131,9 +164,10 @@ int run_file(const request& r) {
   if (!text) return report(r.file, text.errors, r.json);
   const coop::program p = compiled(r, text.tree, how);
   const coop::rule_table rules = rules_with(p, r.mutant);
+  const coop::pick_list picks = picks_of(r);
   sink trace{r.trace};
   sink log{r.log};
-  const coop::outcome o = run_program(r, p, rules, trace, log);
+  const coop::outcome o = run_program(r, p, rules, run_options_of(r, picks), trace, log);
   trace.close();
   log.close();
   if (r.json)
@@ -161,7 +195,10 @@ constexpr const char* about_run =
 Semantics:
   lagc-sched   the fair scheduler, rules (6)-(8), (10), (18)-(24)
   sos-sched    the scheduler of Figures 5 and 7, coopwhile only
-  lagc, sos    any step that is possible, chosen at random by --seed
+  lagc, sos    any step that is possible, chosen at random by --seed, or as --picks says: a number
+               for each time that there are several, in the order of their tasks, those that go on
+               before those that start (lagc). A wrong or missing one is told with what there is.
+               rota coop explore finds picks for each outcome.
 
 Output: how the run ended and the final state; of the trace, the log and --json one can go to
 standard output, with - for its file.
@@ -171,6 +208,7 @@ Exit status: 0 done, 1 wrong usage, 2 an error in the text (FILE:LINE:COL: error
 
   rota coop run program.cw
   rota coop run program.cw --trace - --limit 100
+  rota coop run program.cw --semantics lagc --picks 0,2,1
   echo '{ x := 6 * 7 }' | rota coop run - --json
 )";
 
@@ -188,6 +226,10 @@ void add_run_options(command& c, request& r) {
             .type = "N",
             .help = "the same seed makes the same choices under lagc and sos: 1",
             .value = &r.seed});
+  c.option({.name = "--picks",
+            .type = "N,N,...",
+            .help = "choose these instead: of the possible steps, from 0, where there are several",
+            .value = &r.picks});
   c.option({.name = "--limit",
             .type = "N",
             .help = "stop after so many steps: 1000",
@@ -219,6 +261,9 @@ void add_run(command& coop) {
     } catch (const wrong_words& wrong) {
       std::cerr << "rota coop run: " << wrong.what() << '\n';
       return wrong_usage;
+    } catch (const coop::wrong_picks& wrong) {
+      std::cerr << "rota coop run: --picks: " << wrong.what() << '\n';
+      return wrong_usage;
     }
   });
 }
@@ -232,8 +277,9 @@ int view_file(const request& r) {
   if (!text) return report(r.file, text.errors, r.json);
   const coop::program p = compiled(r, text.tree, how);
   const coop::rule_table rules = rules_with(p, r.mutant);
+  const coop::pick_list picks = picks_of(r);
   sink page{r.page};
-  const coop::run_options options{r.limit, r.seed};
+  const coop::run_options options = run_options_of(r, picks);
   const std::string title = r.mutant.empty() ? r.file : r.file + ", by the mutant " + r.mutant;
   coop::run_view view{p, options, {title, source}};
   const coop::outcome o = run_by_rules(p, rules, options, {&view});
@@ -280,6 +326,9 @@ void add_view(command& coop) {
     } catch (const wrong_words& wrong) {
       std::cerr << "rota coop view: " << wrong.what() << '\n';
       return wrong_usage;
+    } catch (const coop::wrong_picks& wrong) {
+      std::cerr << "rota coop view: --picks: " << wrong.what() << '\n';
+      return wrong_usage;
     }
   });
 }
@@ -291,6 +340,7 @@ void add_coop(command& program) {
   coop.usage_status(wrong_usage);
   add_run(coop);
   add_coop_check(coop);
+  add_coop_explore(coop);
   add_view(coop);
   add_coop_fuzz(coop);
 }

@@ -83,17 +83,7 @@ void report_error(const std::string& file, const coop::outcome& o) {
             << name_of(o.error.error) << "]\n";
 }
 
-std::string text_of(const coop::value& v) {
-  switch (v.kind) {
-    case coop::value_kind::integer:
-      return std::to_string(v.number);
-    case coop::value_kind::boolean:
-      return v.number ? "true" : "false";
-    case coop::value_kind::task:
-      break;
-  }
-  return "task " + std::to_string(v.number);
-}
+std::string text_of(const coop::value& v) { return to_string(v); }
 
 std::string text_of(const coop::blocked_task& b) {
   const std::string what = b.head == coop::statement_kind::await

@@ -20,6 +20,18 @@ std::string_view name_of(run_time_error error) noexcept {
   return "not-a-task";
 }
 
+std::string to_string(const value& v) {
+  switch (v.kind) {
+    case value_kind::integer:
+      return std::to_string(v.number);
+    case value_kind::boolean:
+      return v.number ? "true" : "false";
+    case value_kind::task:
+      break;
+  }
+  return "task " + std::to_string(v.number);
+}
+
 std::string_view message_of(run_time_error error) noexcept {
   switch (error) {
     case run_time_error::division_by_zero:

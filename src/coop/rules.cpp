@@ -46,6 +46,17 @@ bool is_deadlocked(const program& p, const configuration& c, const std::vector<d
   });
 }
 
+std::string in_words(const program& p, const derivation& d) {
+  std::string text = d.task == 0 ? "main" : "task " + std::to_string(d.task);
+  const bool starts = !d.events.empty() && d.events[0].kind == event_kind::call_reaction;
+  if (starts)
+    text += " starts " + p.procedures()[d.events[0].procedure].name + '(' +
+            to_string(d.events[0].argument) + ')';
+  else
+    text += d.at ? " goes on at " + to_string(d.at) : std::string(" ends");
+  return d.error ? text + " and fails" : text;
+}
+
 namespace {
 
 void happen(const program& p, configuration& c, const derivation& d, const event& e) {

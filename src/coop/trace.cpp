@@ -139,6 +139,17 @@ void add_open_calls(std::string& out, const program& p, const configuration& c) 
   }
 }
 
+// They say what no seed does: where the run went.
+void add_picks(std::string& out, const pick_list& picks) {
+  key(out, "picks");
+  out += '[';
+  for (std::uint32_t pick : picks) {
+    separate(out);
+    add(out, pick);
+  }
+  out += ']';
+}
+
 }  // namespace
 
 trace_writer::trace_writer(std::ostream& out, const program& p, const run_options& options)
@@ -150,7 +161,10 @@ void trace_writer::start(const configuration& c) {
   member(line_, "trace", std::string_view("coopwhile/1"));
   member(line_, "language", name_of(p.language()));
   member(line_, "semantics", name_of(p.semantics()));
-  if (!is_scheduler(p.semantics())) member(line_, "seed", options_.seed);
+  if (options_.picks)
+    add_picks(line_, *options_.picks);
+  else if (!is_scheduler(p.semantics()))
+    member(line_, "seed", options_.seed);
   member(line_, "limit", options_.limit);
   key(line_, "globals");
   line_ += '[';

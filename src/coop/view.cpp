@@ -305,7 +305,7 @@ std::string run_view::data() const {
   member(out, "language", name_of(p.language()));
   member(out, "semantics", name_of(p.semantics()));
   // Of both only the text is shown.
-  if (!is_scheduler(p.semantics()))
+  if (!is_scheduler(p.semantics()) && !options_.picks)
     member(out, "seed", std::string_view(std::to_string(options_.seed)));
   member(out, "limit", std::string_view(std::to_string(options_.limit)));
   add_list(out, "globals", p.globals(), [&](const std::string& name) { add_text(out, name); });

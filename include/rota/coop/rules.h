@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -107,6 +108,9 @@ void find_steps(const rule_table& rules, const program& p, const configuration& 
 
 // What the derivation says. It has no error.
 void take_step(const program& p, configuration& c, const derivation& d);
+
+// "task 2 starts m(5)", "task 1 goes on at 6:11", "main goes on at 7:3 and fails".
+std::string in_words(const program& p, const derivation& d);
 
 // Nothing can ever happen again, though the configuration is not final. For a scheduler: every
 // element of the queue is blocked, so that rotating it would change nothing. `found` are its steps.

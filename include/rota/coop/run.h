@@ -17,14 +17,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
 namespace rota::coop {
 
+// Which step to take, for each time that there are several, by its number in canonical order.
+using pick_list = std::vector<std::uint32_t>;
+
 struct run_options {
   std::uint64_t limit = 1000;  // steps
   std::uint64_t seed = 1;      // for the choice among several steps
+  // Instead of the seed; outlives the run. For run_by_rules().
+  const pick_list* picks = nullptr;
+};
+
+// Picks that do not fit the program: there are fewer steps to choose from, or too few picks, or
+// too many. Says where, and what there is to choose from.
+struct wrong_picks : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 enum class ending : std::uint8_t { done, deadlock, limit, error };
@@ -72,6 +84,7 @@ class run_observer {
   virtual void end(const outcome&) {}
 };
 
+// Throws wrong_picks. Picks that are left at the limit are not wrong: the run was cut off.
 outcome run_by_rules(const program& p, const rule_table& rules, const run_options& options,
                      const std::vector<run_observer*>& observers = {});
 

@@ -5,6 +5,7 @@
 #include <rota/coop/source.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace rota::coop {
@@ -29,6 +30,9 @@ struct value {
   constexpr task_id as_task() const noexcept { return static_cast<task_id>(number); }
   bool operator==(const value&) const = default;
 };
+
+// For people: "7", "true", "task 3".
+std::string to_string(const value& v);
 
 enum class run_time_error : std::uint8_t { division_by_zero, overflow, not_a_number, not_a_task };
 
