@@ -4,6 +4,8 @@
 
 #include <rota/coop/explore.h>
 
+#include <rota/coop/generate.h>
+
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +14,6 @@
 #include <unordered_set>
 
 #include "coop/state_graph.h"
-#include "random_programs.h"
 #include "support.h"
 
 namespace rota::coop::test {
@@ -123,7 +124,7 @@ bool has(const explored& e, endless_kind kind) {
 void for_random_programs(std::uint64_t count,
                          const std::function<void(const std::string&, language)>& body) {
   for (language l : {language::while_, language::spawn, language::guard, language::coopwhile})
-    for (std::uint64_t seed = 0; seed < count; ++seed) body(random_program_text(seed, l), l);
+    for (std::uint64_t seed = 0; seed < count; ++seed) body(random_program(seed, {.in = l}), l);
 }
 
 // Those that spawn for ever have few states of many bytes.
@@ -273,7 +274,7 @@ TEST(Explore, LagcAndSosHaveTheSameOutcomes) {
   std::size_t compared = 0;
   std::map<ending, std::size_t> ends;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    const std::string source = random_program_text(seed, language::coopwhile);
+    const std::string source = random_program(seed, {.in = language::coopwhile});
     const explored lagc{source, semantics::lagc, small};
     const explored sos{source, semantics::sos, small};
     if (!lagc.all.complete() || !sos.all.complete()) continue;
