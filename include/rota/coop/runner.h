@@ -9,12 +9,13 @@
 //   :: g       rota::guard
 //
 // Promised: in strict order the log is byte for byte that of the scheduler lagc-sched, and the run
-// ends as the scheduler's does (`same_order`). In any order and with any number of workers the log
-// is one of a run of the relation lagc: one task is active at a time, since it holds a lock. In
-// fair order with one worker, who could move whenever nobody is active gets its turn within N +
-// turn_slack turns of others, N tasks being live (`quiescent_fair`). Assumed for the order and the
-// bound: no variable is overwritten while it is awaited (await_watch of check_log.h tells), or
-// awaits are by_guard. Not promised: any bound on turns with several workers.
+// ends as the scheduler's does (`same_order`). In fair order, and with any number of workers, log
+// and end are those of a run of the relation lagc: one task is active at a time, since it holds a
+// lock. With one worker, who could move whenever nobody is active gets its turn within N +
+// turn_slack turns of others, N tasks being live (`quiescent_fair`). Assumed: no variable is
+// overwritten while it is awaited (await_watch of check_log.h tells), or awaits are by_guard.
+// Otherwise the log is still one of a run, but a task may wait for too long. Not promised: any
+// bound on turns with several workers.
 #ifndef ROTA_COOP_RUNNER_H
 #define ROTA_COOP_RUNNER_H
 
