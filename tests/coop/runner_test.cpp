@@ -6,6 +6,7 @@
 #include <rota/coop/runner.h>
 
 #include <rota/coop/check_log.h>
+#include <rota/pool/stats.h>
 
 #include <gtest/gtest.h>
 
@@ -156,8 +157,10 @@ void expect_admissible(const program& p, const runner_options& options, const st
   log_keeper log;
   const outcome end = run_on_tasks(p, options, &log);
   await_watch watch{p};
-  log_options claim{
-      .end = end.end, .overtaking = overtaking::any, .slack = turn_slack, .observers = {&watch}};
+  log_options claim{.end = end.end,
+                    .overtaking = overtaking::any,
+                    .slack = fairness_slack,
+                    .observers = {&watch}};
   if (end.end != ending::limit) claim.state = end.state;
   auto fault = check_log(p, log.records(), claim);
   const bool waits_rightly = watch.is_stable() || options.awaits == awaits::by_guard;
@@ -210,6 +213,10 @@ TEST_P(RunnerInFairOrder, LetsNobodyBeOvertakenForLong) {
         "pong(x) { while true { :: n == 1; n := 0 } }"
         "ready(x) { while true { :: n <= 1; suspend } }"
         "{ n := 0; spawn(ping, 0); spawn(pong, 0); spawn(ready, 0) }",
+        "quiet(x) { while true { suspend } }"
+        "late(x) { :: n > 0; n := 2 }"
+        "{ n := 0; spawn(quiet, 0); spawn(late, 0); suspend; suspend; suspend; n := 1;"
+        "  while true { suspend } }",
         "leaf(x) { skip }"
         "chain(x) { while true { spawn(leaf, 0, x); await x } }"
         "quiet(x) { while true { suspend } }"

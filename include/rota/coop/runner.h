@@ -1,4 +1,4 @@
-// Runs a program by the tasks of Rota instead of an interpreter's: each of its tasks is a
+// Runs a program on the tasks of Rota instead of an interpreter's: each of its tasks is a
 // coroutine.
 //
 //   const outcome o = run_on_tasks(p, {.limit = 10'000}, &log);
@@ -8,14 +8,16 @@
 //   await x    co_await of a handle  the first who awaits a task has it, others wait for an event
 //   :: g       rota::guard
 //
-// Promised: in strict order the log is byte for byte that of the scheduler lagc-sched, and the run
-// ends as the scheduler's does (`same_order`). In fair order, and with any number of workers, log
-// and end are those of a run of the relation lagc: one task is active at a time, since it holds a
-// lock. With one worker, who could move whenever nobody is active gets its turn within N +
-// turn_slack turns of others, N tasks being live (`quiescent_fair`). Assumed: no variable is
-// overwritten while it is awaited (await_watch of check_log.h tells), or awaits are by_guard.
-// Otherwise the log is still one of a run, but a task may wait for too long. Not promised: any
-// bound on turns with several workers.
+// Promised in strict order: the log is byte for byte that of the scheduler lagc-sched, and the run
+// ends as the scheduler's does (`same_order`).
+//
+// Promised in fair order: log and end are those of a run of the relation lagc. One task is active
+// at a time whatever the number of workers, since it holds a lock. With one worker, who could move
+// whenever nobody is active gets its turn within N + fairness_slack turns of others, where N tasks
+// are live (`quiescent_fair`); with several there is no such bound.
+//
+// Assumed: no variable is overwritten while it is awaited (await_watch of check_log.h tells), or
+// awaits are by_guard. Otherwise the log is still one of a run, but a task may wait for too long.
 #ifndef ROTA_COOP_RUNNER_H
 #define ROTA_COOP_RUNNER_H
 
@@ -23,7 +25,6 @@
 #include <rota/coop/program.h>
 #include <rota/coop/run.h>
 #include <rota/pool/options.h>
-#include <rota/pool/stats.h>
 
 #include <cstdint>
 
@@ -42,9 +43,6 @@ struct runner_options {
   std::uint64_t limit = 1000;
   coop::awaits awaits = awaits::by_handle;
 };
-
-// A guard that becomes true is looked at within 24 scheduling points and then waits like anybody.
-inline constexpr std::uint64_t turn_slack = fairness_slack + 24;
 
 // The program is in coopwhile and was compiled for lagc_sched. Blocked tasks are listed in
 // ascending order. The log gets its records from the threads of the runtime, one at a time.
