@@ -12,18 +12,21 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 #include "random_programs.h"
 #include "support.h"
+#include "support/tasks.h"
 
 namespace rota::coop::test {
 namespace {
 
-// More programs if there is time.
-std::uint64_t scaled(std::uint64_t n) { return std::getenv("ROTA_LONG_TESTS") ? 50 * n : n; }
+// More programs if there is time, fewer where each takes long.
+std::uint64_t scaled(std::uint64_t n) {
+  if (rota_test::sanitized) return n / 5;
+  return rota_test::long_tests() ? 50 * n : n;
+}
 
 // What a run has shown, in a form that can be compared.
 struct shown_end {
@@ -85,7 +88,7 @@ std::vector<std::string> cooperative_programs() {
 TEST(Runner, IsExactOnTheReferenceProgramsAtEveryLimit) {
   for (const std::string& source : cooperative_programs()) {
     const program p = compiled(source);
-    for (std::uint64_t limit = 0; limit < 100; ++limit)
+    for (std::uint64_t limit = 0; limit < 100; limit += rota_test::sanitized ? 5 : 1)
       for (awaits how : {awaits::by_handle, awaits::by_guard}) expect_exact(p, limit, how, source);
   }
 }

@@ -16,8 +16,9 @@
 // whenever nobody is active gets its turn within N + fairness_slack turns of others, where N tasks
 // are live (`quiescent_fair`); with several there is no such bound.
 //
-// Assumed: no variable is overwritten while it is awaited (await_watch of check_log.h tells), or
-// awaits are by_guard. Otherwise the log is still one of a run, but a task may wait for too long.
+// Assumed: the run is await-stable, that is, no variable is overwritten while it is awaited
+// (await_watch of check_log.h tells), or awaits are by_guard. Otherwise the log is still one of a
+// run, but a task may wait for too long.
 #ifndef ROTA_COOP_RUNNER_H
 #define ROTA_COOP_RUNNER_H
 
