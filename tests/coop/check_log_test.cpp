@@ -197,5 +197,17 @@ TEST(AwaitWatch, SeesWhatIsOverwrittenWhileItIsAwaited) {
                                 "  spawn(set, 1); await t }"));
 }
 
+// In the relation a task that goes on may be suspended again in the same step.
+TEST(AwaitWatch, TellsTheNextAwaitFromAnOverwrittenOne) {
+  const program p = compiled(
+      "slow(x) { suspend } { spawn(slow, 0, t); spawn(slow, 0, u); await t; await u; await t }");
+  const logged_run r = run_logged(p, {});
+  await_watch watch{p};
+  log_options options = r.claim();
+  options.observers = {&watch};
+  EXPECT_EQ(fault_of(p, r.log, options), "");
+  EXPECT_TRUE(watch.is_stable());
+}
+
 }  // namespace
 }  // namespace rota::coop::test
