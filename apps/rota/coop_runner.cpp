@@ -75,6 +75,10 @@ log_verdict wrong(const coop::log_fault& fault) {
 
 log_verdict judge(const coop::program& p, const records& log, const coop::outcome& end,
                   const coop::runner_options& options) {
+  const bool is_strict = options.order == order::strict;
+  // What is exact is admissible, and to replay it takes longer.
+  if (is_strict && !differs_from_scheduler(p, log, end, options.limit))
+    return {log_verdict::kind::exact, "exact: the scheduler lagc-sched writes the same"};
   coop::await_watch watch{p};
   coop::log_options claim{
       .end = end.end, .overtaking = coop::overtaking::any, .observers = {&watch}};
@@ -86,11 +90,7 @@ log_verdict judge(const coop::program& p, const records& log, const coop::outcom
   if (overwritten)
     return {log_verdict::kind::overwritten,
             "not compared: an awaited variable is overwritten (see --awaits guard)"};
-  if (options.order == order::strict) {
-    if (differs_from_scheduler(p, log, end, options.limit))
-      return wrong("not exact: the scheduler lagc-sched writes another");
-    return {log_verdict::kind::exact, "exact: the scheduler lagc-sched writes the same"};
-  }
+  if (is_strict) return wrong("not exact: the scheduler lagc-sched writes another");
   if (options.workers > 1)
     return {log_verdict::kind::admissible, "one of a run of lagc, without a bound on turns"};
   claim.overtaking = coop::overtaking::within;

@@ -7,8 +7,9 @@
 // able to. And nobody is overtaken for ever: while a task could move at every such point, others
 // have few turns.
 //
-// Promised: a log that lagc-sched writes has no fault, and no log has that is not of a run.
-// Not promised: that a log without fault is the scheduler's; for that, compare.
+// Promised: a log that lagc-sched writes has no fault, and a log that no run writes has one.
+// Not promised: that a log without fault is the scheduler's; for that, compare. Each turn takes
+// time in proportion to the number of tasks.
 #ifndef ROTA_COOP_CHECK_LOG_H
 #define ROTA_COOP_CHECK_LOG_H
 
