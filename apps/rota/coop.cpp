@@ -21,6 +21,7 @@
 #include "coop_explore.h"
 #include "coop_fuzz.h"
 #include "coop_parts.h"
+#include "coop_runner.h"
 
 namespace rota::app {
 
@@ -37,6 +38,7 @@ struct request {
   std::string trace;
   std::string log;
   std::string page;
+  runner_words runner;
   bool json = false;
 };
 
@@ -100,7 +102,8 @@ void print_summary(const coop::outcome& o) {
 
 // The end of the trace, and what it is the end of. A state may have a million variables: their text
 // is written as it is, and no tree made of it.
-void print_json(const request& r, const coop::program& p, const coop::outcome& o) {
+void print_json(const request& r, const coop::program& p, const coop::outcome& o,
+                const log_verdict* verdict = nullptr) {
   nlohmann::ordered_json run{{"language", name_of(p.language())},
                              {"semantics", name_of(p.semantics())}};
   if (!r.picks.empty())
@@ -108,6 +111,11 @@ void print_json(const request& r, const coop::program& p, const coop::outcome& o
   else if (!is_scheduler(p.semantics()))
     run["seed"] = r.seed;
   if (!r.mutant.empty()) run["mutant"] = r.mutant;
+  if (verdict) {
+    run["runner"] = r.runner.order;
+    run["workers"] = r.runner.workers;
+    run["log"] = name_of(verdict->is);
+  }
   run["limit"] = r.limit;
   std::string head = run.dump();
   head.back() = ',';
@@ -157,8 +165,42 @@ void refuse_what_collides(const request& r) {
     throw wrong_words("only one of --trace -, --log - and --json can go to standard output");
 }
 
+void refuse_what_tasks_cannot_do(const request& r, coop::language l) {
+  if (!r.trace.empty()) throw wrong_words("--trace shows rules, which tasks do not apply");
+  if (r.semantics != "lagc-sched")
+    throw wrong_words("--runner takes no --semantics: tasks run as under lagc-sched");
+  if (!r.mutant.empty()) throw wrong_words("--mutant changes rules, which tasks do not apply");
+  if (!r.picks.empty()) throw wrong_words("--picks is for --semantics lagc and sos");
+  if (l != coop::language::coopwhile)
+    throw wrong_words("--runner is for the language coopwhile; " + r.file + " is in " +
+                      std::string(name_of(l)));
+}
+
+int run_file_on_tasks(const request& r) {
+  const coop::parsed text = coop::parse(read_source(r.file));
+  if (!text) return report(r.file, text.errors, r.json);
+  refuse_what_tasks_cannot_do(r, text.tree.language);
+  const coop::program p = compile(text.tree, coop::semantics::lagc_sched);
+  const coop::runner_options options = options_of(r.runner, r.limit);
+  sink log{r.log};
+  coop::log_writer lines{log.stream(), p};
+  const auto [end, verdict] = run_and_judge(p, options, log ? &lines : nullptr);
+  log.close();
+  if (r.json) {
+    print_json(r, p, end, &verdict);
+  } else if (r.log != "-") {
+    print_summary(end);
+    std::cout << "the log is " << verdict.text << '\n';
+  }
+  if (end.end == coop::ending::error) report_error(r.file, end);
+  if (verdict.is != log_verdict::kind::wrong) return status_of(end.end);
+  std::cerr << r.file << ": error: the log is " << verdict.text << '\n';
+  return check_failed;
+}
+
 int run_file(const request& r) {
   refuse_what_collides(r);
+  if (!r.runner.order.empty()) return run_file_on_tasks(r);
   const auto how = named_semantics(r);
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
@@ -200,15 +242,24 @@ Semantics:
                before those that start (lagc). A wrong or missing one is told with what there is.
                rota coop explore finds picks for each outcome.
 
+Runners, for coopwhile, are not an interpreter but the tasks of Rota: coroutines that spawn, suspend,
+await and stand at guards. Their log is checked:
+  --runner strict              in strict order: it must be the one that lagc-sched writes
+  --runner fair --workers N    in fair order: it must be one of a run of lagc; with one worker,
+                               nobody who could run is overtaken for long
+A task awaits the handle of the task that its variable holds when it gives way. The semantics reads
+the variable again at each visit; so does --awaits guard. Steps are counted without rotations.
+
 Output: how the run ended and the final state; of the trace, the log and --json one can go to
 standard output, with - for its file.
 
 Exit status: 0 done, 1 wrong usage, 2 an error in the text (FILE:LINE:COL: error: ... [KIND]),
-3 a run-time error, 4 a deadlock, 5 stopped at the limit.
+3 a run-time error, 4 a deadlock, 5 stopped at the limit, 6 the log of a runner is wrong.
 
   rota coop run program.cw
   rota coop run program.cw --trace - --limit 100
   rota coop run program.cw --semantics lagc --picks 0,2,1
+  rota coop run program.cw --runner strict
   echo '{ x := 6 * 7 }' | rota coop run - --json
 )";
 
@@ -253,6 +304,22 @@ void add_run(command& coop) {
               .type = "FILE",
               .help = "write what can be observed from outside, as lines of JSON",
               .value = &r->log});
+  run.option({.name = "--runner",
+              .type = "ORDER",
+              .help = "run on tasks of Rota: strict or fair",
+              .value = &r->runner.order});
+  run.option({.name = "--workers",
+              .type = "N",
+              .help = "of the runner, in fair order: 1",
+              .value = &r->runner.workers,
+              .least = 1,
+              .most = 1024,
+              .needs = "--runner"});
+  run.option({.name = "--awaits",
+              .type = "HOW",
+              .help = "of the runner: handle (the default) or guard",
+              .value = &r->runner.awaits,
+              .needs = "--runner"});
   run.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
   run.footer([] { return std::string(about_run) + '\n' + about_mutants(); });
   run.run([r]() -> int {

@@ -48,16 +48,21 @@ void add_records(const derivation& d, log_sink& log) {
   if (d.resumes && d.events.empty()) log.add({.kind = log_kind::resume, .task = d.task});
 }
 
-void log_writer::add(const log_record& r) {
-  std::string line = "{";
-  json::member(line, "ev", name_of(r.kind));
-  if (r.procedure != no_procedure) {
-    json::member(line, "m", std::string_view(program_.procedures()[r.procedure].name));
-    json::member(line, "v", r.argument);
+std::string to_json(const log_record& r, const program& p) {
+  std::string text = "{";
+  json::member(text, "ev", name_of(r.kind));
+  if (r.procedure < p.procedures().size()) {
+    json::member(text, "m", std::string_view(p.procedures()[r.procedure].name));
+    json::member(text, "v", r.argument);
   }
-  if (r.task != no_task) json::member(line, "f", r.task);
-  if (r.by != no_task) json::member(line, "by", r.by);
-  line += "}\n";
+  if (r.task != no_task) json::member(text, "f", r.task);
+  if (r.by != no_task) json::member(text, "by", r.by);
+  text += '}';
+  return text;
+}
+
+void log_writer::add(const log_record& r) {
+  const std::string line = to_json(r, program_) + '\n';
   out_.write(line.data(), static_cast<std::streamsize>(line.size()));
 }
 

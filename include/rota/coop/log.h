@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <string>
 
 namespace rota::coop {
 
@@ -32,6 +33,9 @@ class log_sink {
 
 // The records of one step by a rule.
 void add_records(const derivation& d, log_sink& log);
+
+// {"ev":"resume","f":2}.
+std::string to_json(const log_record& r, const program& p);
 
 // Writes a line of JSON for each.
 class log_writer : public log_sink {
