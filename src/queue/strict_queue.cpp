@@ -1,70 +1,86 @@
 #include <rota/queue/strict_queue.h>
 
+#include <algorithm>
+
 namespace rota::detail {
 
 namespace {
 
-// Room between neighbours after renumbering: this many jobs may give way between two of them
-// before labels run out again.
-constexpr std::uint64_t spacing = std::uint64_t{1} << 20;
+// So far from the one before is a new place, if there is room: whoever gives way at it later has
+// half of that.
+constexpr std::uint64_t spacing = std::uint64_t{1} << 16;
 
 }  // namespace
 
-strict_queue::label strict_queue::place(job* j) {
-  // The cursor's own label is free: it belongs to the job that was taken last, and each new place
-  // moves the cursor on by one, so the newest place is the last to be reached.
-  auto next = places_.upper_bound(cursor_);
-  if (next != places_.end() && next->first == cursor_ + 1) {
-    renumber();
-    next = places_.upper_bound(cursor_);
-  }
-  ++cursor_;
-  places_.emplace(cursor_, j);
-  labels_.emplace(j, cursor_);
-  return cursor_;
+// Up to the next place, or the end.
+strict_queue::label strict_queue::room() const {
+  const auto next = places_.upper_bound(cursor_);
+  return (next == places_.end() ? all_labels : (*next)->at) - cursor_;
 }
 
-void strict_queue::renumber() {
-  std::map<label, job*> places;
-  std::map<label, job*> enabled;
-  label fresh = 0;
-  label cursor = 0;
-  for (const auto& [old, j] : places_) {
-    fresh += spacing;
-    if (old <= cursor_) cursor = fresh;
-    places.emplace_hint(places.end(), fresh, j);
-    if (enabled_.contains(old)) enabled.emplace_hint(enabled.end(), fresh, j);
-    labels_[j] = fresh;
-  }
-  places_.swap(places);
-  enabled_.swap(enabled);
-  cursor_ = cursor;
+// The newest place is the last to be reached: the cursor moves on to it.
+const strict_queue::place* strict_queue::add_place(job* j) {
+  if (room() < 2) make_room();
+  cursor_ += std::min(room() / 2, spacing);
+  place& p = jobs_.emplace(j, place{cursor_, j}).first->second;
+  places_.insert(places_.upper_bound(cursor_), &p);
+  return &p;
 }
 
-void strict_queue::push(job* j) { enabled_.emplace(place(j), j); }
+// Spreads the places around the cursor evenly over the smallest range of labels that is empty
+// enough. Of 2^i labels (3/2)^i may be taken, so the larger the range, the emptier it is left, and
+// the longer it takes until it is full again: on average a place is moved a logarithmic number of
+// times.
+void strict_queue::make_room() {
+  double most = 1;
+  for (label width = 2; width <= all_labels; width *= 2) {
+    most *= 1.5;
+    const label from = cursor_ / width * width;
+    const auto first = places_.lower_bound(from);
+    label taken = 1;  // by the cursor
+    auto last = first;
+    while (last != places_.end() && (*last)->at - from < width &&
+           static_cast<double>(taken) <= most)
+      ++last, ++taken;
+    const label gap = width / (taken + 1);
+    if (static_cast<double>(taken) > most || gap < 4) continue;
+    label fresh = from;
+    const label cursor = cursor_;
+    const auto move_cursor = [&] { cursor_ = fresh += gap; };
+    bool moved = false;
+    for (auto p = first; p != last; ++p) {
+      if (!moved && (*p)->at > cursor) move_cursor(), moved = true;
+      (*p)->at = fresh += gap;
+    }
+    if (!moved) move_cursor();
+    return;
+  }
+}
 
-void strict_queue::hold(job* j) { place(j); }
+void strict_queue::push(job* j) { enabled_.insert(add_place(j)); }
+
+void strict_queue::hold(job* j) { add_place(j); }
 
 void strict_queue::enable(job* j) {
-  if (const auto it = labels_.find(j); it != labels_.end()) enabled_.emplace(it->second, j);
+  if (const auto it = jobs_.find(j); it != jobs_.end()) enabled_.insert(&it->second);
 }
 
 job* strict_queue::pop() {
   auto next = enabled_.upper_bound(cursor_);
   if (next == enabled_.end()) next = enabled_.begin();
   if (next == enabled_.end()) return nullptr;
-  job* j = next->second;
-  cursor_ = next->first;
+  job* j = (*next)->who;
+  cursor_ = (*next)->at;
   remove(j);
   return j;
 }
 
 void strict_queue::remove(job* j) {
-  const auto it = labels_.find(j);
-  if (it == labels_.end()) return;
-  places_.erase(it->second);
-  enabled_.erase(it->second);
-  labels_.erase(it);
+  const auto it = jobs_.find(j);
+  if (it == jobs_.end()) return;
+  enabled_.erase(&it->second);
+  places_.erase(&it->second);
+  jobs_.erase(it);
 }
 
 }  // namespace rota::detail

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <vector>
@@ -62,6 +63,11 @@ class rotating_queue {
 
   std::deque<place> places_;
 };
+
+// Half of the time so that labels come to their end.
+strict_queue::label any_beginning(rng& random) {
+  return random.below(2) ? strict_queue::all_labels - 1 - random.below(1 << 18) : 0;
+}
 
 std::vector<job*> order_of(const strict_queue& queue) {
   std::vector<job*> all;
@@ -154,7 +160,7 @@ TEST(strict_queue, random_operations_give_the_order_of_a_queue_that_rotates) {
     rng random{seed};
     std::vector<job> jobs(1 + random.below(s % 10 == 0 ? 100 : 8));
     const std::uint64_t blocking = random.below(10);  // of ten that give way, so many are blocked
-    strict_queue queue;
+    strict_queue queue{any_beginning(random)};
     rotating_queue reference;
     for (int step = 0; step < 400; ++step) {
       job* j = &jobs[random.below(jobs.size())];
@@ -183,7 +189,62 @@ TEST(strict_queue, random_operations_give_the_order_of_a_queue_that_rotates) {
   }
 }
 
-// Places between two neighbours run out after about a million jobs gave way there.
+// Each starts a job behind everything, waits, and the job does the same at once: its place lies
+// between that of its parent and itself, so the room halves with every level.
+TEST(strict_queue, room_is_made_nearby) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<job> jobs(200'000);
+  strict_queue queue;
+  queue.push(&jobs[0]);
+  for (std::size_t i = 0; i + 1 < jobs.size(); ++i) {
+    ASSERT_EQ(queue.pop(), &jobs[i]);
+    queue.push(&jobs[i + 1]);
+    queue.hold(&jobs[i]);
+  }
+  // The cursor is behind the last that waited, whose job is just before it.
+  std::vector<job*> expected;
+  for (std::size_t i = jobs.size() - 2; i-- > 0;) expected.push_back(&jobs[i]);
+  expected.push_back(&jobs[jobs.size() - 1]);
+  expected.push_back(&jobs[jobs.size() - 2]);
+  EXPECT_EQ(order_of(queue), expected);
+  // Takes less than a second; minutes if each level moves all places.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{30});
+}
+
+TEST(strict_queue, random_nesting_keeps_the_order) {
+  for (std::uint64_t s = 0; s < rota::test::rounds(200, 20'000); ++s) {
+    const std::uint64_t seed = rota::test::seed() * 1'000'000 + s;
+    rng random{seed};
+    std::vector<job> jobs(500);
+    strict_queue queue{any_beginning(random)};
+    rotating_queue reference;
+    std::size_t started = 0;
+    const auto start = [&] {
+      reference.push(&jobs[started]);
+      queue.push(&jobs[started++]);
+    };
+    start();
+    while (started < jobs.size()) {
+      job* const j = reference.pop();
+      ASSERT_EQ(queue.pop(), j) << "seed " << seed << ", job " << started;
+      if (!j) {
+        start();
+        continue;
+      }
+      if (random.below(8) != 0) start();
+      if (random.below(8) != 0) {
+        reference.hold(j);
+        queue.hold(j);
+      } else {
+        reference.push(j);
+        queue.push(j);
+      }
+    }
+    ASSERT_EQ(order_of(queue), reference.order()) << "seed " << seed;
+  }
+}
+
+// The room between two neighbours is used up again and again.
 TEST(strict_queue, the_order_holds_when_the_room_between_two_places_runs_out) {
   job a, b, c, d;
   strict_queue queue;
