@@ -36,25 +36,22 @@ void strict_queue::make_room() {
   for (label width = 2; width <= all_labels; width *= 2) {
     most *= 1.5;
     const label from = cursor_ / width * width;
-    const auto first = places_.lower_bound(from);
-    label taken = 1;  // by the cursor
-    auto last = first;
-    while (last != places_.end() && (*last)->at - from < width &&
-           static_cast<double>(taken) <= most)
-      ++last, ++taken;
+    std::uint64_t taken = 1;  // by the cursor
+    for (auto p = places_.lower_bound(from);
+         p != places_.end() && (*p)->at - from < width && static_cast<double>(taken) <= most; ++p)
+      ++taken;
     const label gap = width / (taken + 1);
-    if (static_cast<double>(taken) > most || gap < 4) continue;
-    label fresh = from;
-    const label cursor = cursor_;
-    const auto move_cursor = [&] { cursor_ = fresh += gap; };
-    bool moved = false;
-    for (auto p = first; p != last; ++p) {
-      if (!moved && (*p)->at > cursor) move_cursor(), moved = true;
-      (*p)->at = fresh += gap;
-    }
-    if (!moved) move_cursor();
-    return;
+    if (static_cast<double>(taken) <= most && gap >= 4) return spread(from, from + width, gap);
   }
+}
+
+// The cursor has a label of its own, behind the places that it has passed.
+void strict_queue::spread(label from, label to, label gap) {
+  const label cursor = cursor_;
+  auto p = places_.lower_bound(from);
+  for (; p != places_.end() && (*p)->at <= cursor; ++p) (*p)->at = from += gap;
+  cursor_ = from += gap;
+  for (; p != places_.end() && (*p)->at < to; ++p) (*p)->at = from += gap;
 }
 
 void strict_queue::push(job* j) { enabled_.insert(add_place(j)); }

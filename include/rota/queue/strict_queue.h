@@ -75,6 +75,7 @@ class strict_queue {
   const place* add_place(job* j);
   label room() const;
   void make_room();
+  void spread(label from, label to, label gap);
 
   // Places go round: the cursor moves to larger labels and starts again at the smallest. New places
   // lie directly behind the cursor, that is, between it and the next larger label.
