@@ -50,11 +50,6 @@ namespace {
 
 using complaints = std::vector<std::pair<std::string, std::string>>;  // what, and in words
 
-struct log_records : log_sink {
-  void add(const log_record& r) override { all.push_back(r); }
-  std::vector<log_record> all;
-};
-
 // --- text ---------------------------------------------------------------------------------------
 
 bool is_same(const program& p, expression_code a, const program& q, expression_code b) {
@@ -119,7 +114,7 @@ class recorder : public run_observer {
     remember(c);
   }
 
-  log_records log;
+  log_keeper log;
   std::vector<update> updates;  // but for the binding of parameters
   // A task was queued in front of an await or a guard at which it has not given way itself: Sos
   // goes past it in one step, Lagc gives way there.
@@ -149,14 +144,6 @@ class recorder : public run_observer {
   continuation rest_ = empty_continuation;
 };
 
-std::string text_of(const program& p, const log_record& r) {
-  std::ostringstream out;
-  log_writer{out, p}.add(r);
-  std::string line = out.str();
-  line.pop_back();
-  return line;
-}
-
 struct named_log {
   const std::vector<log_record>& records;
   std::string_view of;
@@ -169,7 +156,7 @@ void compare_logs(const program& p, const named_log& a, const named_log& b, bool
   for (std::size_t i = 0; i < (cut ? shorter : longer); ++i) {
     if (i < shorter && a.records[i] == b.records[i]) continue;
     const auto shown = [&](const named_log& log) {
-      return (i < log.records.size() ? text_of(p, log.records[i]) : "missing") + ' ' +
+      return (i < log.records.size() ? to_json(log.records[i], p) : "missing") + ' ' +
              std::string(log.of);
     };
     found.emplace_back("log",
@@ -182,9 +169,9 @@ void compare_logs(const program& p, const named_log& a, const named_log& b, bool
 
 void examine_fast(const program& p, const outcome& by_rules, const recorder& seen,
                   std::uint64_t limit, complaints& found) {
-  log_records log;
+  log_keeper log;
   const outcome fast = run(p, {.limit = limit}, &log);
-  compare_logs(p, {log.all, "by run()"}, {seen.log.all, "by the rules"}, false, found);
+  compare_logs(p, {log.records(), "by run()"}, {seen.log.records(), "by the rules"}, false, found);
   if (fast == by_rules) return;
   found.emplace_back(
       "end", "run() ends with " + end_record(fast) + ", the rules with " + end_record(by_rules));
@@ -215,8 +202,8 @@ struct recorded {
 
 void examine_agreement(const recorded& lagc, const recorded& sos, complaints& found) {
   const bool cut = lagc.end.end == ending::limit || sos.end.end == ending::limit;
-  compare_logs(lagc.p, {lagc.seen.log.all, "under lagc-sched"},
-               {sos.seen.log.all, "under sos-sched"}, cut, found);
+  compare_logs(lagc.p, {lagc.seen.log.records(), "under lagc-sched"},
+               {sos.seen.log.records(), "under sos-sched"}, cut, found);
   const auto& a = lagc.seen.updates;
   const auto& b = sos.seen.updates;
   const std::size_t common = std::min(a.size(), b.size());
@@ -232,8 +219,8 @@ void examine_agreement(const recorded& lagc, const recorded& sos, complaints& fo
   outcome x = lagc.end;
   outcome y = sos.end;
   x.steps = y.steps = 0;  // they have different rules
-  x.state = started(lagc.p, x, lagc.seen.log.all);
-  y.state = started(sos.p, y, sos.seen.log.all);
+  x.state = started(lagc.p, x, lagc.seen.log.records());
+  y.state = started(sos.p, y, sos.seen.log.records());
   if (x.state != y.state)
     found.emplace_back(
         "state", to_json(x.state) + " under lagc-sched, " + to_json(y.state) + " under sos-sched");

@@ -3,13 +3,14 @@
 
 #include <rota/coop/check_log.h>
 
+#include <rota/coop/generate.h>
+
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "random_programs.h"
 #include "support.h"
 
 namespace rota::coop::test {
@@ -48,7 +49,7 @@ constexpr const char* three =
 
 TEST(CheckLog, AcceptsWhatTheSchedulerWrites) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    const std::string source = random_program_text(seed, language::coopwhile);
+    const std::string source = random_program(seed, {.in = language::coopwhile});
     const program p = compiled(source);
     const logged_run r = run_logged(p, {.limit = 300});
     ASSERT_EQ(fault_of(p, r.log, r.claim()), "") << source;
@@ -58,7 +59,7 @@ TEST(CheckLog, AcceptsWhatTheSchedulerWrites) {
 TEST(CheckLog, AcceptsWhatTheRelationWritesButForOvertaking) {
   std::uint64_t overtaken = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    const std::string source = random_program_text(seed, language::coopwhile);
+    const std::string source = random_program(seed, {.in = language::coopwhile});
     const program p = compiled(source, semantics::lagc);
     const logged_run r = run_logged(p, {.limit = 300, .seed = seed});
     log_options options = r.claim();

@@ -5,7 +5,9 @@
 
 #include <rota/coop/runner.h>
 
+#include <rota/base/rng.h>
 #include <rota/coop/check_log.h>
+#include <rota/coop/generate.h>
 #include <rota/pool/stats.h>
 
 #include <gtest/gtest.h>
@@ -15,7 +17,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "random_programs.h"
 #include "support.h"
 #include "support/tasks.h"
 
@@ -98,7 +99,7 @@ TEST(Runner, IsExactOnRandomPrograms) {
   std::uint64_t stable = 0;
   const std::uint64_t programs = scaled(2000);
   for (std::uint64_t seed = 0; seed < programs && !HasFatalFailure(); ++seed) {
-    const std::string source = random_program_text(seed, language::coopwhile);
+    const std::string source = random_program(seed, {.in = language::coopwhile});
     const program p = compiled(source);
     const std::uint64_t limit = 1 + rota::detail::rng{seed}.below(400);
     expect_exact(p, limit, seed % 4 == 0 ? awaits::by_guard : awaits::by_handle, source);
@@ -195,7 +196,7 @@ TEST_P(RunnerInFairOrder, IsAdmissibleOnTheReferencePrograms) {
 
 TEST_P(RunnerInFairOrder, IsAdmissibleOnRandomPrograms) {
   for (std::uint64_t seed = 0; seed < scaled(500) && !HasFatalFailure(); ++seed) {
-    const std::string source = random_program_text(seed, language::coopwhile);
+    const std::string source = random_program(seed, {.in = language::coopwhile});
     const awaits how = seed % 2 == 0 ? awaits::by_handle : awaits::by_guard;
     expect_admissible(compiled(source), options(400, how), source);
   }

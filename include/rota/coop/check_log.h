@@ -57,16 +57,6 @@ struct log_fault {
 std::optional<log_fault> check_log(const program& p, std::span<const log_record> log,
                                    const log_options& options);
 
-// Keeps the records of a run.
-class log_keeper : public log_sink {
- public:
-  void add(const log_record& r) override { records_.push_back(r); }
-  const std::vector<log_record>& records() const noexcept { return records_; }
-
- private:
-  std::vector<log_record> records_;
-};
-
 // Watches a run for awaited variables that are overwritten before the await is over. The rules read
 // them when they visit the task; a runtime whose tasks await a handle has read them before, and its
 // log may differ then.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace rota::coop {
 
@@ -29,6 +30,16 @@ class log_sink {
  public:
   virtual ~log_sink() = default;
   virtual void add(const log_record& r) = 0;
+};
+
+// Keeps the records of a run.
+class log_keeper : public log_sink {
+ public:
+  void add(const log_record& r) override { records_.push_back(r); }
+  const std::vector<log_record>& records() const noexcept { return records_; }
+
+ private:
+  std::vector<log_record> records_;
 };
 
 // The records of one step by a rule.
