@@ -5,6 +5,19 @@
 set(rota_source_dir ${CMAKE_CURRENT_LIST_DIR}/..)
 cmake_path(NORMAL_PATH rota_source_dir)
 
+# Most sources include most of these.
+set(rota_precompiled <algorithm> <array> <chrono> <coroutine> <cstdint> <deque> <functional> <map> <memory>
+  <optional> <set> <span> <sstream> <stdexcept> <string> <string_view> <unordered_map> <utility> <vector>)
+
+# rota_precompile(<target> [<header>...])
+#
+# Precompiles the headers that most sources include, and those given, if ROTA_PRECOMPILE asks for it.
+function(rota_precompile target)
+  if(ROTA_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${rota_precompiled} ${ARGN})
+  endif()
+endfunction()
+
 # rota_add_library(<name> LAYERS <layer>... [HEADERS <file>...] [SYNC_HEADER <file>])
 #
 # A library of some layers, whose files are found by name, so that a new file is no change here.
@@ -26,6 +39,7 @@ function(rota_add_library name)
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name} PUBLIC Threads::Threads)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
+  rota_precompile(${name})
   if(ROTA_ASSERTIONS)
     target_compile_definitions(${name} PUBLIC ROTA_ASSERTIONS=1)
   endif()

@@ -3,6 +3,7 @@
 #ifndef ROTA_TESTS_FUZZ_ANY_SOURCE_H
 #define ROTA_TESTS_FUZZ_ANY_SOURCE_H
 
+#include <rota/coop/explore.h>
 #include <rota/coop/fuzz.h>
 #include <rota/coop/parse.h>
 #include <rota/coop/trace.h>
@@ -48,6 +49,15 @@ inline std::string wrong_with(const syntax_tree& tree, std::string_view source) 
     run_view view{p, options, {"any", std::string(source)}};
     run_by_rules(p, rules_of(p), options, {&trace, &view});
     if (view.data().find('<') != std::string::npos) return "a page that can be left";
+  }
+  // All runs, or the first states of them, which end as their witnesses do.
+  const program relation = compile(tree, semantics::lagc);
+  const rule_table rules = rules_of(relation);
+  const exploration all{relation, rules, {.max_states = 50}};
+  for (const found_end& e : all.ends()) {
+    const pick_list picks = all.witness(e).picks();
+    const run_options options{.limit = e.what.steps + 1, .picks = &picks};
+    if (run_by_rules(relation, rules, options).end != e.what.end) return "a false witness";
   }
   return "";
 }
