@@ -265,10 +265,7 @@ Exit status: 0 done, 1 wrong usage, 2 an error in the text (FILE:LINE:COL: error
 
 // What names a run, in any command.
 void add_run_options(command& c, request& r) {
-  c.option({.name = "FILE",
-            .help = "the program; - for standard input",
-            .value = &r.file,
-            .required = true});
+  add_file(c, r.file);
   c.option({.name = "--semantics",
             .type = "NAME",
             .help = "lagc-sched (the default), sos-sched, lagc or sos",
@@ -293,8 +290,8 @@ void add_run_options(command& c, request& r) {
 
 void add_run(command& coop) {
   auto r = std::make_shared<request>();
-  command& run = coop.add("run", "runs a program and tells how it ended");
-  run.usage_status(wrong_usage);
+  command& run = add_coop_command(coop, "run", "runs a program and tells how it ended",
+                                  [r] { return run_file(*r); });
   add_run_options(run, *r);
   run.option({.name = "--trace",
               .type = "FILE",
@@ -322,17 +319,6 @@ void add_run(command& coop) {
               .needs = "--runner"});
   run.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
   run.footer([] { return std::string(about_run) + '\n' + about_mutants(); });
-  run.run([r]() -> int {
-    try {
-      return run_file(*r);
-    } catch (const wrong_words& wrong) {
-      std::cerr << "rota coop run: " << wrong.what() << '\n';
-      return wrong_usage;
-    } catch (const coop::wrong_picks& wrong) {
-      std::cerr << "rota coop run: --picks: " << wrong.what() << '\n';
-      return wrong_usage;
-    }
-  });
 }
 
 // --- rota coop view -----------------------------------------------------------------------------
@@ -378,8 +364,8 @@ Exit status: 0 the page is written, however the run ended; 1 wrong usage, 2 an e
 
 void add_view(command& coop) {
   auto r = std::make_shared<request>();
-  command& view = coop.add("view", "writes a page that shows a run step by step");
-  view.usage_status(wrong_usage);
+  command& view = add_coop_command(coop, "view", "writes a page that shows a run step by step",
+                                   [r] { return view_file(*r); });
   add_run_options(view, *r);
   view.option({.name = "-o",
                .type = "PAGE",
@@ -387,17 +373,6 @@ void add_view(command& coop) {
                .value = &r->page,
                .required = true});
   view.footer([] { return about_view; });
-  view.run([r]() -> int {
-    try {
-      return view_file(*r);
-    } catch (const wrong_words& wrong) {
-      std::cerr << "rota coop view: " << wrong.what() << '\n';
-      return wrong_usage;
-    } catch (const coop::wrong_picks& wrong) {
-      std::cerr << "rota coop view: --picks: " << wrong.what() << '\n';
-      return wrong_usage;
-    }
-  });
 }
 
 }  // namespace

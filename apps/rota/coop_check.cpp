@@ -238,12 +238,10 @@ with fairness undecided. With --mutants: 0, whatever was noticed.
 
 void add_coop_check(command& coop) {
   auto r = std::make_shared<request>();
-  command& check = coop.add("check", "checks a program's scheduler at every step, and fairness");
-  check.usage_status(wrong_usage);
-  check.option({.name = "FILE",
-                .help = "the program; - for standard input",
-                .value = &r->file,
-                .required = true});
+  command& check =
+      add_coop_command(coop, "check", "checks a program's scheduler at every step, and fairness",
+                       [r] { return check_file(*r); });
+  add_file(check, r->file);
   check.option({.name = "--semantics",
                 .type = "NAME",
                 .help = "lagc-sched (the default) or sos-sched",
@@ -265,14 +263,6 @@ void add_coop_check(command& coop) {
                 .value = &r->mutants});
   check.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
   check.footer([] { return about_check; });
-  check.run([r]() -> int {
-    try {
-      return check_file(*r);
-    } catch (const wrong_words& wrong) {
-      std::cerr << "rota coop check: " << wrong.what() << '\n';
-      return wrong_usage;
-    }
-  });
 }
 
 }  // namespace rota::app

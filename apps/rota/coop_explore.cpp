@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -233,20 +234,21 @@ coop::semantics relation_named(const request& r) {
 
 void draw(const request& r, const coop::exploration& all) {
   if (r.dot.empty()) return;
-  std::ofstream file;
-  if (r.dot != "-") file.open(r.dot, std::ios::binary);
-  if (!file) throw wrong_words("cannot write " + r.dot);
-  std::ostream& out = r.dot == "-" ? std::cout : file;
   const std::string title = r.file + ": " + counted(all.states(), "state") +
                             (all.complete() ? "" : ", not all") +
                             "; dashed: a task is active; green: done, orange: deadlock, red: error";
   const coop::dot_options options{title, r.all_states};
-  if (!all.write_dot(out, options))
+  std::ostringstream drawing;
+  if (!all.write_dot(drawing, options))
     throw wrong_words("--dot: more than " + std::to_string(options.most) +
                       " states are too many to draw" +
                       (r.all_states ? "; without --all-states there are fewer"
                                     : "; --max-states has to be less"));
-  out.flush();
+  std::ofstream file;
+  if (r.dot != "-") file.open(r.dot, std::ios::binary);
+  if (!file) throw wrong_words("cannot write " + r.dot);
+  std::ostream& out = r.dot == "-" ? std::cout : file;
+  out << drawing.str() << std::flush;
   if (!out) throw std::runtime_error("cannot write " + r.dot);
 }
 
@@ -316,12 +318,10 @@ the limit. If all was explored: 3 a run can end with a run-time error; if none, 
 
 void add_coop_explore(command& coop) {
   auto r = std::make_shared<request>();
-  command& explore = coop.add("explore", "finds all outcomes of a program, in any order of steps");
-  explore.usage_status(wrong_usage);
-  explore.option({.name = "FILE",
-                  .help = "the program; - for standard input",
-                  .value = &r->file,
-                  .required = true});
+  command& explore =
+      add_coop_command(coop, "explore", "finds all outcomes of a program, in any order of steps",
+                       [r] { return explore_file(*r); });
+  add_file(explore, r->file);
   explore.option({.name = "--semantics",
                   .type = "NAME",
                   .help = "lagc (the default) or sos",
@@ -347,14 +347,6 @@ void add_coop_explore(command& coop) {
                   .needs = "--dot"});
   explore.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
   explore.footer([] { return about_explore; });
-  explore.run([r]() -> int {
-    try {
-      return explore_file(*r);
-    } catch (const wrong_words& wrong) {
-      std::cerr << "rota coop explore: " << wrong.what() << '\n';
-      return wrong_usage;
-    }
-  });
 }
 
 }  // namespace rota::app

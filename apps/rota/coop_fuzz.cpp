@@ -242,8 +242,9 @@ Exit status: 0 nothing found, 1 wrong usage, 6 something found, 130 interrupted.
 
 void add_coop_fuzz(command& coop) {
   auto r = std::make_shared<request>();
-  command& fuzz = coop.add("fuzz", "holds semantics and schedulers together on random programs");
-  fuzz.usage_status(wrong_usage);
+  command& fuzz =
+      add_coop_command(coop, "fuzz", "holds semantics and schedulers together on random programs",
+                       [r] { return fuzz_programs(*r); });
   fuzz.option({.name = "--seeds",
                .type = "A..B",
                .help = "from A to B, both included, or one: 1..1000",
@@ -266,14 +267,6 @@ void add_coop_fuzz(command& coop) {
                .value = &r->save});
   fuzz.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
   fuzz.footer([] { return about_fuzz; });
-  fuzz.run([r]() -> int {
-    try {
-      return fuzz_programs(*r);
-    } catch (const wrong_words& wrong) {
-      std::cerr << "rota coop fuzz: " << wrong.what() << '\n';
-      return wrong_usage;
-    }
-  });
 }
 
 }  // namespace rota::app

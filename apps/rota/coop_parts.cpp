@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 namespace rota::app {
 
@@ -23,6 +24,30 @@ int status_of(coop::ending end) {
       break;
   }
   return run_time_error;
+}
+
+command& add_coop_command(command& coop, const std::string& name, const std::string& help,
+                          std::function<int()> run) {
+  command& c = coop.add(name, help);
+  c.usage_status(wrong_usage);
+  c.run([name, run = std::move(run)]() -> int {
+    try {
+      return run();
+    } catch (const wrong_words& wrong) {
+      std::cerr << "rota coop " << name << ": " << wrong.what() << '\n';
+    } catch (const coop::wrong_picks& wrong) {
+      std::cerr << "rota coop " << name << ": --picks: " << wrong.what() << '\n';
+    }
+    return wrong_usage;
+  });
+  return c;
+}
+
+void add_file(command& c, std::string& file) {
+  c.option({.name = "FILE",
+            .help = "the program; - for standard input",
+            .value = &file,
+            .required = true});
 }
 
 std::string read_source(const std::string& file) {

@@ -9,9 +9,12 @@
 #include <rota/coop/value.h>
 
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "command_line.h"
 
 namespace rota::app {
 
@@ -32,6 +35,13 @@ int status_of(coop::ending end);
 struct wrong_words : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// A command of `rota coop`. Wrong words, and picks that do not fit, are wrong usage.
+command& add_coop_command(command& coop, const std::string& name, const std::string& help,
+                          std::function<int()> run);
+
+// The program that a command is about.
+void add_file(command& c, std::string& file);
 
 // The text of a file, or of standard input for "-".
 std::string read_source(const std::string& file);
