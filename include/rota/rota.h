@@ -2,6 +2,11 @@
 #ifndef ROTA_ROTA_H
 #define ROTA_ROTA_H
 
+#include <rota/cown/cown.h>
+#include <rota/cown/pressure.h>
+#include <rota/cown/pump.h>
+#include <rota/cown/result.h>
+#include <rota/cown/when.h>
 #include <rota/pool/options.h>
 #include <rota/pool/stats.h>
 #include <rota/task/blocking.h>

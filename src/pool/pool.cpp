@@ -3,6 +3,7 @@
 #include <rota/base/assert.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace rota::detail {
 
@@ -19,6 +20,7 @@ unsigned worker_count(const options& o) {
 pool::pool(const options& o, pool_hooks hooks)
     : strict_(o.order == order::strict),
       watched_(o.watchdog.count() > 0),
+      mutes_senders_(o.backpressure),
       hooks_(hooks),
       idle_(worker_count(o)) {
   sync::prepare_fences();
@@ -39,6 +41,15 @@ void pool::stop() {
   for (auto& w : workers_) w->notifier().notify();
   for (auto& t : threads_) t.join();
   threads_.clear();
+}
+
+job* pool::take_left() noexcept {
+  for (auto& w : workers_)
+    if (job* j = w->take_left()) return j;
+  if (!left_) left_ = injector_.take_all();
+  job* const j = left_;
+  if (j) left_ = std::exchange(j->link, nullptr);
+  return j;
 }
 
 void pool::post(job* j) {

@@ -58,6 +58,29 @@ struct pool_hooks {
   void* context = nullptr;
 };
 
+// A thread that runs a job of a pool, or ends one, without being one of its workers.
+class stand_in {
+ public:
+  stand_in(pool& home, job* running) noexcept
+      : home_(home), running_(running), outer_(sync::thread_slot<stand_in>::get()) {
+    sync::thread_slot<stand_in>::set(this);
+  }
+  stand_in(const stand_in&) = delete;
+  stand_in& operator=(const stand_in&) = delete;
+  ~stand_in() { sync::thread_slot<stand_in>::set(outer_); }
+
+  // Null on threads that stand in for nobody.
+  static stand_in* current() noexcept { return sync::thread_slot<stand_in>::get(); }
+
+  pool& home() const noexcept { return home_; }
+  job* running() const noexcept { return running_; }
+
+ private:
+  pool& home_;
+  job* const running_;
+  stand_in* const outer_;
+};
+
 class pool {
  public:
   pool(const options& o, pool_hooks hooks);
@@ -71,10 +94,21 @@ class pool {
   // Ends the threads after their current step and joins them. Queued jobs stay where they are.
   void stop();
 
+  // After stop(): a job that was queued and never run, or null.
+  job* take_left() noexcept;
+
   void* context() const noexcept { return hooks_.context; }
   unsigned size() const noexcept { return static_cast<unsigned>(workers_.size()); }
   worker& at(unsigned i) noexcept { return *workers_[i]; }
   bool is_strict() const noexcept { return strict_; }
+
+  // Whether senders to overloaded cowns are muted, and whether behaviours that have not begun are
+  // to be dropped: for the layer of cowns.
+  bool mutes_senders() const noexcept { return mutes_senders_; }
+  bool drops_behaviours() const noexcept {
+    return drops_behaviours_.load(sync::memory_order_relaxed);
+  }
+  void drop_behaviours() noexcept { drops_behaviours_.store(true, sync::memory_order_relaxed); }
 
   // Queues a job from any thread.
   void post(job* j);
@@ -140,12 +174,15 @@ class pool {
 
   const bool strict_;
   const bool watched_;  // there is a watchdog
+  const bool mutes_senders_;
+  sync::atomic<bool> drops_behaviours_{false};
   const pool_hooks hooks_;
   std::vector<std::unique_ptr<worker>> workers_;
   std::vector<sync::thread> threads_;
 
   idle_set idle_;
   inbox injector_;
+  job* left_ = nullptr;  // see take_left()
   sync::atomic<timer_driver*> timers_{nullptr};
   sync::mutex timers_mutex_;
   std::unique_ptr<timer_driver> owned_timers_;  // guarded by timers_mutex_

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <utility>
 
 #include "pool/pool.h"
 
@@ -229,7 +230,18 @@ inline void worker::record_delay(const job* j) noexcept {
 
 [[gnu::noinline]] void worker::prepare_step(job* j) {
   if (!strict_) record_delay(j);
-  if (home_.watched_) where_.store(home_.hooks_.where(*j), sync::memory_order_relaxed);
+  if (!home_.watched_) return;
+  const std::uint32_t state = j->state_.load(sync::memory_order_relaxed);
+  if (!(state & job::is_behaviour)) {
+    name_.store(nullptr, sync::memory_order_relaxed);
+    where_.store(home_.hooks_.where(*j), sync::memory_order_relaxed);
+    return;
+  }
+  j->state_.store(state | job::says_name, sync::memory_order_relaxed);
+  j->frame.resume();
+  j->state_.store(state, sync::memory_order_relaxed);
+  name_.store(reinterpret_cast<const char*>(std::exchange(j->link, nullptr)),
+              sync::memory_order_relaxed);
 }
 
 // A slice of transfers is over: gives way if others wait and the step has had its share.
@@ -295,6 +307,12 @@ void worker::main() {
     run(j);
   }
   sync::thread_slot<worker>::set(nullptr);
+}
+
+job* worker::take_left() noexcept {
+  if (strict_) return strict_queue_->pop();
+  if (next_.load(sync::memory_order_relaxed) != nullptr) return take_next();
+  return ring_.pop();
 }
 
 bool worker::help() {

@@ -108,10 +108,15 @@ class alignas(64) worker {
   std::source_location running_where() const noexcept {
     return where_.load(sync::memory_order_relaxed);
   }
+  // With a watchdog: the name of the behaviour that runs, or null if it is a task.
+  const char* running_name() const noexcept { return name_.load(sync::memory_order_relaxed); }
   void add_to(stats& sum) const noexcept;
 
   void count_spawn() noexcept { bump(spawned_); }
   void count_finish() noexcept { bump(finished_); }
+
+  // After the thread's end: what is queued here and was never run, one by one; then null.
+  job* take_left() noexcept;
 
   // The thread's life: runs jobs until the pool stops.
   void main();
@@ -197,6 +202,7 @@ class alignas(64) worker {
   sync::atomic<job*> next_{nullptr};  // also taken by a lookout when a step runs long
   sync::atomic<job*> current_{nullptr};
   sync::atomic<std::source_location> where_{};  // with a watchdog: where the step began
+  sync::atomic<const char*> name_{nullptr};     // ... and the name if it is a behaviour
   counter points_{0};
   counter spawned_{0}, finished_{0}, steals_{0}, stolen_{0}, forks_taken_{0};
   counter parks_{0}, max_delay_{0};

@@ -29,7 +29,8 @@ class worker;
 struct extras {
   std::stop_source stop;
   std::string name;
-  spin_lock lock;  // guards name
+  spin_lock lock;            // guards name
+  job* behaviour = nullptr;  // which the task runs; the task's own
 };
 
 class activity : public job {
@@ -100,7 +101,6 @@ class activity : public job {
     return const_cast<activity&>(a);
   }
 
-  sync::atomic<std::uint32_t> state_{0};
   activity* prev_ = nullptr;
 
   // Who joins us, or how we stand with the handle. Of a free control block: the next free one.

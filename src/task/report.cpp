@@ -41,6 +41,10 @@ const char* text_of(wait_kind kind) noexcept {
       return "sleeps";
     case wait_kind::blocking:
       return "waits for a blocking call";
+    case wait_kind::behaviour:
+      return "waits for the end of a behaviour";
+    case wait_kind::admission:
+      return "waits for a cown to have room";
   }
   return "";
 }

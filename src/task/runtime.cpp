@@ -19,6 +19,8 @@ std::shared_ptr<run_record> make_run_record() { return std::make_shared<run_reco
 
 void signal_end(run_record& record) noexcept { record.signal(); }
 
+runtime_state& state_of(runtime& rt) noexcept { return *rt.state_; }
+
 }  // namespace detail
 
 runtime::runtime(options o) : state_(std::make_unique<runtime_state>(std::move(o))) {}
@@ -32,6 +34,11 @@ void runtime::wait_for(join_handle<void> root, detail::run_record& record) {
   state_->end_run(record);
   root.detach();
   if (!record.deadlock_report.empty()) throw deadlock{record.deadlock_report};
+}
+
+void runtime::quiesce() {
+  ROTA_CHECK(!worker::here(), "quiesce() inside a task would wait for itself");
+  state_->wait_for_standstill();
 }
 
 stats runtime::statistics() const { return state_->workers().statistics(); }
@@ -59,7 +66,14 @@ namespace this_task {
 
 namespace {
 
-activity& task() noexcept { return activity::root_of(*detail::current_activity()); }
+activity& task() noexcept {
+  worker* const w = worker::here();
+  ROTA_CHECK(
+      w && w->current() &&
+          !(w->current()->state_.load(sync::memory_order_relaxed) & detail::job::is_behaviour),
+      "this_task is for code that a task runs");
+  return activity::root_of(*detail::current_activity());
+}
 
 }  // namespace
 

@@ -57,7 +57,18 @@ runtime_state::~runtime_state() {
     watchdog_.join();
   }
   pool_.wait_for_visitors();
-  destroy_rest();
+  {
+    // Behaviours whose tasks end here give their cowns to others, which are dropped.
+    pool_.drop_behaviours();
+    const stand_in here{pool_, nullptr};
+    destroy_rest();
+    while (job* j = pool_.take_left()) {
+      if (j->state_.load(sync::memory_order_relaxed) & job::is_behaviour) {
+        j->state_.fetch_or(job::is_dropped, sync::memory_order_relaxed);
+        j->frame.resume();
+      }
+    }
+  }
   for (slab* s = slabs_.load(sync::memory_order_relaxed); s;)
     std::destroy_at(std::exchange(s, s->next));
   for (void* region : regions_) ::operator delete(region, std::align_val_t{slab_bytes});
@@ -189,28 +200,34 @@ void runtime_state::add_slab() {
 
 void runtime_state::report_unobserved(std::exception_ptr error, const activity& a) noexcept {
   try {
-    const std::string who = describe(a);
-    try {
-      std::rethrow_exception(error);
-    } catch (const cancelled&) {
-      return;  // it was asked to stop, and did
-    } catch (...) {
-    }
-    if (options_.on_unobserved) {
-      options_.on_unobserved(error, who);
-      return;
-    }
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& e) {
-      std::fprintf(stderr, "rota: %s ended with an exception that nobody awaits: %s\n", who.c_str(),
-                   e.what());
-    } catch (...) {
-      std::fprintf(stderr, "rota: %s ended with an exception that nobody awaits\n", who.c_str());
-    }
+    report_unobserved(std::move(error), describe(a));
   } catch (...) {
     // Without memory for the text, at least the fact.
     std::fputs("rota: a task ended with an exception that nobody awaits\n", stderr);
+  }
+}
+
+void runtime_state::report_unobserved(std::exception_ptr error, const std::string& who) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const cancelled&) {
+    return;  // it was asked to stop, and did
+  } catch (...) {
+  }
+  if (options_.on_unobserved)
+    options_.on_unobserved(error, who);
+  else
+    print_unobserved(error, who);
+}
+
+void runtime_state::print_unobserved(std::exception_ptr error, const std::string& who) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "rota: %s ended with an exception that nobody awaits: %s\n", who.c_str(),
+                 e.what());
+  } catch (...) {
+    std::fprintf(stderr, "rota: %s ended with an exception that nobody awaits\n", who.c_str());
   }
 }
 
@@ -266,6 +283,7 @@ void runtime_state::wait_for_standstill() {
 void runtime_state::stop_all() noexcept {
   // Tasks that are spawned from now on begin with the request.
   stopping_.store(true, sync::memory_order_relaxed);
+  pool_.drop_behaviours();
   sync::heavy_fence();
   for_each_live([](activity& a) {
     if (!(a.state_.load(sync::memory_order_relaxed) & activity::branch)) request_stop(a);
@@ -335,17 +353,25 @@ void runtime_state::watch_steps() {
     for (unsigned i = 0; i < pool_.size(); ++i) {
       worker& w = pool_.at(i);
       seen& s = last[i];
-      const auto* a = static_cast<const activity*>(w.running());
-      if (w.points() != s.points || !a) {
-        s = {w.points(), now, false};
+      const std::uint64_t points = w.points();
+      const job* running = w.running();
+      if (points != s.points || !running) {
+        s = {points, now, false};
       } else if (!s.reported && now - s.since >= limit) {
+        const char* const name = w.running_name();
+        const std::source_location where = w.running_where();
+        // Of the same step, or it is gone and must not be looked at.
+        if (w.steps() != points) continue;
         s.reported = true;
         const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - s.since);
-        const std::string text = describe(*a) + " (" + place_text(w.running_where()) +
-                                 ") has run for " + std::to_string(ms.count()) + " ms on worker " +
-                                 std::to_string(i) +
-                                 " without giving way: co_await rota::suspend() in long loops, or "
-                                 "run_blocking() for calls that block";
+        const std::string who = name ? std::string("behaviour ") + name
+                                     : describe(*static_cast<const activity*>(running)) + " (" +
+                                           place_text(where) + ")";
+        const std::string text = who + " has run for " + std::to_string(ms.count()) +
+                                 " ms on worker " + std::to_string(i) + " without giving way: " +
+                                 (name ? "let it return a task, and " : "") +
+                                 "co_await rota::suspend() in long loops, or run_blocking() for "
+                                 "calls that block";
         if (options_.on_long_step)
           options_.on_long_step(text);
         else
@@ -369,7 +395,8 @@ activity* spawn(std::coroutine_handle<> frame, promise_base& promise, runtime_st
   a->depth_ = 0;
   if (w) {
     w->count_spawn();
-    if (w->current()) {
+    if (w->current() &&
+        !(w->current()->state_.load(sync::memory_order_relaxed) & job::is_behaviour)) {
       const auto& spawner = activity::root_of(static_cast<activity&>(*w->current()));
       a->depth_ = static_cast<std::uint16_t>(std::min<unsigned>(spawner.depth_ + 1u, 0xFFFF));
     }

@@ -57,12 +57,16 @@ class runtime_state {
   // A copy of a task's stop source, without state if the task has none or is gone.
   std::stop_source stop_source_of(const activity& a);
 
+  // An exception that nobody awaits, for on_unobserved or, without that, for stderr.
   void report_unobserved(std::exception_ptr error, const activity& a) noexcept;
+  void report_unobserved(std::exception_ptr error, const std::string& who) noexcept;
+  static void print_unobserved(std::exception_ptr error, const std::string& who) noexcept;
 
   // A thread begins or ends waiting: for a task, which may turn out to be in a deadlock, or until
   // nothing can run any more.
   void begin_run(run_record& record, bool waits_for_task);
   void end_run(run_record& record) noexcept;
+  void wait_for_standstill();
 
   // Texts for people; report.cpp.
   std::string describe(const activity& a);
@@ -103,7 +107,6 @@ class runtime_state {
   std::string line(activity& a);
   static bool is_internal(std::source_location where);
   void find_deadlock(std::uint64_t departures);
-  void wait_for_standstill();
   void stop_all() noexcept;
   void destroy_rest() noexcept;
   void watch_steps();

@@ -49,7 +49,7 @@ bool async_event::is_set() const noexcept {
 
 bool async_event::awaiter::await_suspend(std::coroutine_handle<> leaf) noexcept {
   spin_guard guard{event_->lock_};
-  if (!event_->set_) return detail::begin_wait(event_->waiters_, leaf, wait_kind::event, this);
+  if (!event_->set_) return detail::begin_wait(event_->waiters_, leaf, event_->shown_as_, this);
   guard.release();
   event_ = nullptr;
   return detail::go_on(leaf);

@@ -48,6 +48,10 @@ class options {
   // Empty: prints to stderr.
   std::function<void(std::exception_ptr, const std::string& task)> on_unobserved;
 
+  // Whether behaviours that send to an overloaded cown have their own cowns muted until it has
+  // caught up. Off, queues grow without bound: for measuring what it costs.
+  bool backpressure = true;
+
   // How many threads run_blocking() may use at once.
   unsigned blocking_threads = 256;
 
@@ -57,6 +61,8 @@ class options {
   options&& with_order(rota::order o) && { return order = o, std::move(*this); }
   options& with_at_exit(rota::at_exit a) & { return at_exit = a, *this; }
   options&& with_at_exit(rota::at_exit a) && { return at_exit = a, std::move(*this); }
+  options& with_backpressure(bool on) & { return backpressure = on, *this; }
+  options&& with_backpressure(bool on) && { return backpressure = on, std::move(*this); }
   options& with_watchdog(std::chrono::nanoseconds limit) & { return watchdog = limit, *this; }
   options&& with_watchdog(std::chrono::nanoseconds limit) && {
     return watchdog = limit, std::move(*this);

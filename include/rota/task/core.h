@@ -48,6 +48,8 @@ enum class wait_kind : std::uint8_t {
   cell,
   timer,
   blocking,
+  behaviour,
+  admission,
 };
 
 // The part of a promise that does not depend on the result.

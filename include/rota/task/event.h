@@ -17,6 +17,7 @@ namespace rota {
 class async_event {
  public:
   explicit async_event(bool set = false) noexcept : set_(set) {}
+  explicit async_event(detail::wait_kind shown_as) noexcept : shown_as_(shown_as), set_(false) {}
   async_event(const async_event&) = delete;
   async_event& operator=(const async_event&) = delete;
 
@@ -45,6 +46,7 @@ class async_event {
 
  private:
   mutable detail::spin_lock lock_;
+  const detail::wait_kind shown_as_ = detail::wait_kind::event;
   bool set_;                   // guarded by lock_
   detail::wait_list waiters_;  // guarded by lock_
 };

@@ -31,6 +31,8 @@
 
 namespace rota {
 
+class runtime;
+
 namespace detail {
 
 struct run_record;
@@ -48,6 +50,9 @@ struct outcome {
 
 std::shared_ptr<run_record> make_run_record();
 void signal_end(run_record& record) noexcept;
+
+// For the layers of Rota.
+runtime_state& state_of(runtime& rt) noexcept;
 
 template <class T>
 task<void> run_and_signal(task<T> program, std::shared_ptr<outcome<T>> out) {
@@ -92,6 +97,10 @@ class runtime {
     return {a, t.release()};
   }
 
+  // Waits until nothing can run: nothing is queued or running, no timer is set and nothing outside
+  // is expected. Tasks may still wait for each other or for somebody. Blocks the calling thread.
+  void quiesce();
+
   // What was counted so far.
   stats statistics() const;
 
@@ -102,6 +111,7 @@ class runtime {
 
  private:
   friend class outside;
+  friend detail::runtime_state& detail::state_of(runtime& rt) noexcept;
 
   // Waits until the record is signalled; throws rota::deadlock.
   void wait_for(join_handle<void> root, detail::run_record& record);

@@ -1,0 +1,348 @@
+// Cowns and behaviours underneath: what is in memory, and the functions of the library that the
+// templates of cown.h and when.h end in. A program needs none of it.
+//
+// The words:
+//   cown        a value, and the queue of those who want it
+//   behaviour   a function and the cowns that it needs: one block of memory
+//   slot        a behaviour's place in the queue of one cown
+//   message     a behaviour on its way, as specs/backpressure calls it
+//
+// A behaviour takes its cowns in the order of their addresses, one after the other, and waits in at
+// most one queue at a time. A queue is a list of slots, first come, first served; its first holds
+// the cown. Whoever is done gives the cown to the next slot and lets that behaviour take its next
+// cowns, so cowns themselves are never scheduled.
+//
+// Specs: specs/backpressure (variant `backpressure_built`), specs/access.
+#ifndef ROTA_COWN_CORE_H
+#define ROTA_COWN_CORE_H
+
+#include <rota/base/frame_pool.h>
+#include <rota/base/inspect.h>
+#include <rota/base/job.h>
+#include <rota/base/sync.h>
+#include <rota/task/core.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <stop_token>
+
+namespace rota {
+
+class pump;
+
+namespace detail {
+
+class cown_base;
+class dispatch;
+class pool;
+struct behaviour;
+struct cown_side;
+
+// --- cowns --------------------------------------------------------------------------------------
+
+// What to do with a cown whose last pointer is gone.
+struct cown_type {
+  void (*destroy)(cown_base& c) noexcept;  // the value, and the memory
+};
+
+// One place in the queue of one cown.
+struct slot {
+  // The cown's address; in the low bits how it is accessed, in the high ones the slot's number
+  // among those of its behaviour.
+  std::uintptr_t word = 0;
+
+  // Who comes after us. A reader that has not got the cown yet holds `waiting` here, so that a
+  // reader behind it knows in one exchange whether the cown is open to readers.
+  sync::atomic<slot*> next{nullptr};
+
+  static constexpr std::uintptr_t reads = 1;
+  static constexpr std::uintptr_t released = 2;  // given back before the behaviour ended
+  static constexpr std::uintptr_t low_bits = 15;
+  static constexpr unsigned number_shift = 48;
+  static constexpr std::uintptr_t most_numbers = 0xFFFF;
+
+  static slot* waiting() noexcept { return reinterpret_cast<slot*>(std::uintptr_t{1}); }
+
+  cown_base& cown() const noexcept {
+    constexpr std::uintptr_t mask = ((std::uintptr_t{1} << number_shift) - 1) & ~low_bits;
+    return *reinterpret_cast<cown_base*>(word & mask);
+  }
+  bool is_read() const noexcept { return (word & reads) != 0; }
+  bool is_released() const noexcept { return (word & released) != 0; }
+
+  void set(std::uintptr_t wish, std::size_t number) noexcept {
+    word = wish | (number < most_numbers ? number : most_numbers) << number_shift;
+  }
+
+  // The first slot of the same behaviour. A number that is too large says: so many to the left,
+  // and ask there again.
+  slot* first() noexcept {
+    slot* s = this;
+    std::uintptr_t n;
+    do {
+      n = s->word >> number_shift;
+      s -= n;
+    } while (n == most_numbers);
+    return s;
+  }
+};
+
+class cown_base {
+ public:
+  explicit cown_base(const cown_type& type) noexcept : type_(&type) {}
+  cown_base(const cown_base&) = delete;
+  cown_base& operator=(const cown_base&) = delete;
+
+  void add_ref() noexcept { refs_.fetch_add(1, sync::memory_order_relaxed); }
+  void drop_ref() noexcept {
+    // acq_rel: what others did with the value comes before its end.
+    if (static_cast<std::uint32_t>(refs_.fetch_sub(1, sync::memory_order_acq_rel)) == 1)
+        [[unlikely]]
+      end();
+  }
+
+  // Messages in the queue, the running one included. Exact for who holds the cown, or while nobody
+  // sends.
+  std::uint32_t load() const noexcept {
+    return sent_of(refs_.load(sync::memory_order_relaxed)) - gone_.load(sync::memory_order_relaxed);
+  }
+
+  // A queue that is longer is overloaded.
+  static constexpr std::uint32_t default_threshold = 16;
+
+ private:
+  friend class dispatch;
+  friend class pressure_board;
+  friend struct cown_access;
+  friend struct inspect;
+
+  // Bits of state_. They change only under the lock of the board (src/cown/pressure_board.h), and
+  // are read by anyone.
+  enum : std::uint16_t {
+    high = 1,                         // overloaded, or somebody of high priority waits for it
+    low = 2,                          // muted: not given to the next until the mutor has caught up
+    awaited = 4,                      // somebody waits for admission
+    pinned = 8,                       // behaviours that need it run in a pump
+    pressing = high | low | awaited,  // what makes the slow path necessary
+  };
+
+  static constexpr std::uint64_t one_sent = std::uint64_t{1} << 32;
+  static std::uint32_t sent_of(std::uint64_t refs) noexcept {
+    return static_cast<std::uint32_t>(refs >> 32);
+  }
+
+  bool is(unsigned bits) const noexcept {
+    return (state_.load(sync::memory_order_relaxed) & bits) != 0;
+  }
+
+  // A message has left the queue. The holder's; readers may do it at the same time.
+  void one_left(bool alone) noexcept {
+    if (alone)
+      gone_.store(gone_.load(sync::memory_order_relaxed) + 1, sync::memory_order_relaxed);
+    else
+      gone_.fetch_add(1, sync::memory_order_relaxed);
+  }
+
+  void end() noexcept;
+  cown_side& side();
+
+  // The last slot of the queue; null: nobody has the cown or wants it.
+  sync::atomic<slot*> tail_{nullptr};
+
+  // Below: pointers to the cown, and one more while the queue is not empty. Above: how many
+  // messages have come.
+  sync::atomic<std::uint64_t> refs_{1};
+
+  sync::atomic<std::uint32_t> gone_{0};  // how many messages have left the queue
+  sync::atomic<std::uint16_t> state_{0};
+
+  // How many readers have the cown, times two; plus one if the next writer waits for their end.
+  sync::atomic<std::uint32_t> readers_{0};
+  sync::atomic<std::uint32_t> threshold_{default_threshold};
+
+  // What the behaviour that holds this cown for writing waits for next.
+  sync::atomic<cown_base*> blocker_{nullptr};
+
+  // What few cowns have: made on demand.
+  sync::atomic<cown_side*> side_{nullptr};
+
+  const cown_type* type_;
+};
+
+static_assert(sizeof(cown_base) == 56 || sync::is_explored);
+
+// A cown with its value. 64 bytes with a word in it.
+template <class T>
+class cown final : public cown_base {
+ public:
+  template <class... Args>
+  explicit cown(Args&&... args) : cown_base(type), value(static_cast<Args&&>(args)...) {}
+
+  static constexpr bool is_pooled = alignof(T) <= frame_granule;
+
+  template <class... Args>
+  static cown* make(Args&&... args) {
+    void* memory = is_pooled ? allocate_frame(sizeof(cown))
+                             : ::operator new(sizeof(cown), std::align_val_t{alignof(T)});
+    try {
+      return ::new (memory) cown(static_cast<Args&&>(args)...);
+    } catch (...) {
+      give_back(memory);
+      throw;
+    }
+  }
+
+  T value;
+
+ private:
+  static void give_back(void* memory) noexcept {
+    if constexpr (is_pooled)
+      free_frame(memory, sizeof(cown));
+    else
+      ::operator delete(memory, std::align_val_t{alignof(T)});
+  }
+  static void destroy(cown_base& c) noexcept {
+    auto& self = static_cast<cown&>(c);
+    self.~cown();
+    give_back(&self);
+  }
+  static constexpr cown_type type{destroy};
+};
+
+// Weak pointers and counters; see cown.h.
+struct cown_access {
+  static cown_side* make_weak(cown_base& c);
+  static void add_weak(cown_side& s) noexcept;
+  static void drop_weak(cown_side& s) noexcept;
+  static cown_base* lock(cown_side& s) noexcept;
+  static bool is_muted(const cown_base& c) noexcept { return c.is(cown_base::low); }
+  static bool is_overloaded(const cown_base& c) noexcept { return c.is(cown_base::high); }
+  static std::uint32_t gone(const cown_base& c) noexcept {
+    return c.gone_.load(sync::memory_order_relaxed);
+  }
+  static void set_threshold(cown_base& c, std::uint32_t threshold) noexcept {
+    c.threshold_.store(threshold, sync::memory_order_relaxed);
+  }
+  static bool is_idle(const cown_base& c) noexcept {
+    return c.tail_.load(sync::memory_order_acquire) == nullptr;
+  }
+  static void pin(cown_base& c, pump& to);
+  static bool is_pinned(const cown_base& c) noexcept { return c.is(cown_base::pinned); }
+};
+
+// --- behaviours ---------------------------------------------------------------------------------
+
+// The head of a behaviour; its slots follow, then what it runs. To a worker it looks like a
+// coroutine: job::frame points to `run`, which is where a coroutine's frame has the function that
+// resumes it (clang and g++ agree on that).
+struct behaviour : job {
+  using body = void (*)(void* frame);
+
+  // Bits of state_. Only who has the behaviour in its hands touches them.
+  enum : std::uint32_t {
+    on_pump = 4,   // has a pinned cown
+    member = 8,    // belongs to a batch, which gives it its cowns
+    mixed = 16,    // has a cown for reading, and others
+    listed = 32,   // is noted as waiting while it reads
+    holding = 64,  // has a pointer to each cown that it has yet to come to
+  };
+  static constexpr unsigned size_shift = 16;  // granules of its memory; 0: not from the pool
+  static constexpr std::uint32_t size_mask = 0xFF;
+
+  body run;
+
+  // Of a behaviour that was given a cown: the number of its slot. Of a member of a batch: how many
+  // cowns it has not got yet. Of one that has ended: how many of its cowns are muted.
+  sync::atomic<std::uint32_t> left{0};
+
+  std::uint32_t count = 0;  // of slots
+
+  // Who mutes the cowns of this behaviour when it ends: one of those that it has sent to.
+  // A pointer that counts.
+  cown_base* mutor = nullptr;
+
+  explicit behaviour(body b) noexcept : run(b) {
+    frame = std::coroutine_handle<>::from_address(static_cast<void*>(&run));
+  }
+
+  static behaviour& of_frame(void* frame) noexcept {
+    return *reinterpret_cast<behaviour*>(static_cast<std::byte*>(frame) - head_size());
+  }
+  static behaviour& of(slot& s) noexcept { return *(reinterpret_cast<behaviour*>(s.first()) - 1); }
+
+  slot* slots() noexcept { return reinterpret_cast<slot*>(this + 1); }
+  slot& last() noexcept { return slots()[count - 1]; }
+
+  // The slot of a cown, or null.
+  slot* find(const cown_base& c) noexcept;
+
+  bool is(std::uint32_t bits) const noexcept {
+    return (state_.load(sync::memory_order_relaxed) & bits) != 0;
+  }
+  void set(std::uint32_t bits) noexcept {
+    state_.store(state_.load(sync::memory_order_relaxed) | bits, sync::memory_order_relaxed);
+  }
+  void clear(std::uint32_t bits) noexcept {
+    state_.store(state_.load(sync::memory_order_relaxed) & ~bits, sync::memory_order_relaxed);
+  }
+
+  static constexpr std::size_t bytes(std::size_t slots) noexcept {
+    return sizeof(behaviour) + slots * sizeof(slot);
+  }
+
+  // Memory for a behaviour of `size` bytes in all; free() gives it back. The slots are made here.
+  static behaviour* make(body b, std::size_t size, std::uint32_t slots) {
+    auto* self = ::new (allocate_frame(size)) behaviour(b);
+    const std::size_t granules = (size + frame_granule - 1) / frame_granule;
+    const bool pooled = size <= largest_pooled_frame;
+    self->state_.store(
+        is_behaviour | static_cast<std::uint32_t>(pooled ? granules << size_shift : 0),
+        sync::memory_order_relaxed);
+    self->count = slots;
+    for (std::uint32_t i = 0; i < slots; ++i) ::new (self->slots() + i) slot;
+    return self;
+  }
+  void free() noexcept;
+
+ private:
+  static constexpr std::size_t head_size() noexcept { return sizeof(job); }
+};
+
+static_assert(sizeof(behaviour) == 48 || sync::is_explored);
+static_assert(largest_pooled_frame / frame_granule <= behaviour::size_mask);
+
+// Sends a behaviour: it takes its cowns and runs, or waits in a queue. The caller keeps the cowns
+// alive until this returns.
+void send(behaviour& b, pool& home) noexcept;
+
+// The behaviour has run: releases its cowns, or mutes them, and frees it.
+void complete(behaviour& b) noexcept;
+
+// Gives one cown back before the end.
+void release_early(behaviour& b, cown_base& c);
+
+// The behaviour that runs here, also as a task, or null.
+behaviour* running_behaviour() noexcept;
+
+// The workers that this thread belongs to. Throws std::logic_error if there are none.
+pool& home_here();
+pool& home_of(runtime_state& r) noexcept;
+
+// An exception that nobody will see: for options::on_unobserved.
+void report_unobserved(std::exception_ptr error, const char* name) noexcept;
+
+// Begins a task that runs a behaviour: it is the sender of what the task sends.
+void begin_behaviour(behaviour& b);
+void end_behaviour() noexcept;
+
+// Ends a batch's own behaviour: its members take its place.
+void hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept;
+
+// Whether the cown would take another message now without being overloaded.
+bool has_room(const cown_base& c) noexcept;
+
+}  // namespace detail
+}  // namespace rota
+
+#endif

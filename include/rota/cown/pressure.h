@@ -1,0 +1,75 @@
+// Backpressure for those whom muting cannot stop, and from outside.
+//
+// By default a behaviour that sends to an overloaded cown has its own cowns muted when it ends:
+// they run nothing more until the receiver has caught up (`bounded_queues`). That costs the sender
+// nothing to write. It does not stop a single behaviour or task that sends without end: such a
+// one asks first.
+//
+//   co_await rota::admit(log);                          // a task: until the cown has room
+//   rota::when(log) << append(line);
+//
+//   if (!(rota::try_when(log) << append(line))) drop(line);          // anybody
+//
+//   rota::pressure full{rt, disk_writer};               // as if it were overloaded: a full disk
+//
+// Promised: a task that waits for admission goes on once the cown is neither overloaded nor muted
+// and its queue is shorter than its threshold, first come, first served.
+// Not promised: that there is still room when it sends. With n tasks that ask, the queue stays
+// below threshold + n.
+#ifndef ROTA_COWN_PRESSURE_H
+#define ROTA_COWN_PRESSURE_H
+
+#include <rota/cown/core.h>
+#include <rota/cown/cown.h>
+#include <rota/task/errors.h>
+#include <rota/task/runtime.h>
+
+#include <coroutine>
+#include <utility>
+
+namespace rota {
+
+class [[nodiscard("co_await it")]] admission {
+ public:
+  explicit admission(detail::cown_base& c) noexcept : cown_(c) {}
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> leaf) noexcept;
+  void await_resume();
+
+ private:
+  detail::cown_base& cown_;
+  bool waited_ = false;
+};
+
+// Waits until the cown has room for another behaviour. For tasks.
+template <class T>
+admission admit(const cown_ptr<T>& c) noexcept {
+  return admission{*c.get()};
+}
+
+// While it lives the cown counts as overloaded: who sends to it is muted. May be moved, and ended
+// on any thread. Ends with the runtime at the latest: then nobody is muted any more.
+class [[nodiscard("the pressure lasts only as long as this lives")]] pressure {
+ public:
+  template <class T>
+  pressure(runtime& rt, cown_ptr<T> c) : pressure(rt, c.get()) {}
+  pressure(pressure&& other) noexcept
+      : home_(other.home_), cown_(std::exchange(other.cown_, nullptr)) {}
+  pressure& operator=(pressure&& other) noexcept {
+    std::swap(home_, other.home_);
+    std::swap(cown_, other.cown_);
+    return *this;
+  }
+  ~pressure() { relieve(); }
+
+  void relieve() noexcept;
+
+ private:
+  pressure(runtime& rt, detail::cown_base* c);
+  detail::pool* home_;
+  detail::cown_base* cown_;
+};
+
+}  // namespace rota
+
+#endif

@@ -1,0 +1,54 @@
+// What few cowns have: weak pointers, readers before writers, priority. Made on demand, and kept
+// until the cown and the weak pointers to it are gone.
+#ifndef ROTA_COWN_COWN_SIDE_H
+#define ROTA_COWN_COWN_SIDE_H
+
+#include <rota/base/spin_lock.h>
+#include <rota/base/sync.h>
+#include <rota/cown/core.h>
+#include <rota/task/core.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace rota::detail {
+
+struct cown_side {
+  explicit cown_side(cown_base& c) noexcept : cown(&c) {}
+
+  spin_lock lock;
+  cown_base* cown;                      // null once it is gone; guarded by lock
+  sync::atomic<std::uint32_t> refs{1};  // weak pointers, and the cown
+
+  // The writer that waits until nobody reads. Published by cown_base::readers_.
+  slot* next_writer = nullptr;
+
+  // --- the rest is guarded by the lock of the board ---
+
+  // Behaviours that have ended and whose cowns this cown has muted; linked by `link` and `frame`.
+  behaviour* muted_first = nullptr;
+
+  // If this cown is muted: its place in its queue, which was not released.
+  slot* muted_at = nullptr;
+
+  // Whom priority was passed on to, because the behaviour that holds this cown waits there; and how
+  // many have passed theirs on to this one.
+  cown_base* urges = nullptr;
+  std::uint32_t urged = 0;
+
+  // The same for behaviours that read this cown, of which there may be many.
+  struct reader {
+    behaviour* who;
+    cown_base* waits_for;
+    bool urges;
+  };
+  std::vector<reader> readers;
+
+  std::uint32_t pressure = 0;  // guards that are alive
+  wait_list admission;
+  pump* pinned_to = nullptr;  // set before the cown is shared
+};
+
+}  // namespace rota::detail
+
+#endif

@@ -1,0 +1,96 @@
+// How cowns change hands: the steps Send, Acquire, Prerun and Complete of specs/backpressure, and
+// the readers of specs/access, for one thread that takes them.
+//
+// A dispatch lives for one send or one completion. Behaviours that are given a cown on the way are
+// lined up in it and take their next cowns before it ends, so nothing here calls itself.
+//
+// The steps below take no lock. Each looks at the cowns that it holds: if one of them has high
+// priority, is muted or too long, the step is the board's (cown/pressure_board.h), which does the
+// same under its lock.
+#ifndef ROTA_COWN_DISPATCH_H
+#define ROTA_COWN_DISPATCH_H
+
+#include <rota/base/inspect.h>
+#include <rota/base/sync.h>
+#include <rota/cown/core.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "pool/pool.h"
+#include "pool/worker.h"
+
+namespace rota::detail {
+
+class dispatch {
+ public:
+  explicit dispatch(pool& home) noexcept
+      : home_(home),
+        worker_(worker::here() && &worker::here()->home() == &home ? worker::here() : nullptr) {}
+  dispatch(const dispatch&) = delete;
+  dispatch& operator=(const dispatch&) = delete;
+
+  // Each lets all behaviours that were given something go on before it returns.
+  void send(behaviour& b) noexcept;
+  void complete(behaviour& b) noexcept;
+  void release_early(behaviour& b, slot& s) noexcept;
+  void hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept;
+  void finish() noexcept;
+
+  // --- for the board, which holds its lock ---
+
+  // Puts slot `i` into its queue. True: it has the cown. False: it waits, and the behaviour is no
+  // longer ours.
+  bool enqueue(behaviour& b, std::uint32_t i) noexcept;
+
+  // Gives the cown to the next in the queue, if there is one.
+  void release(slot& s) noexcept;
+
+  // Frees a behaviour, or drops a pointer to a cown, once the lock is given back: both may run what
+  // the user wrote.
+  void free_later(behaviour& b) { ended_.push_back(&b); }
+  void drop_later(cown_base& c) { dropped_.push_back(&c); }
+
+  pool& home() const noexcept { return home_; }
+
+  // More messages than the cown is willing to have.
+  bool is_long(const cown_base& c) const noexcept {
+    return c.load() > c.threshold_.load(sync::memory_order_relaxed) && home_.mutes_senders();
+  }
+
+  // While set, pointers are dropped later.
+  bool locked = false;
+
+ private:
+  friend struct inspect;
+
+  bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
+  bool wait_for_readers(behaviour& b, std::uint32_t i) noexcept;
+  void release_reader(slot& s) noexcept;
+  static void hold_rest(behaviour& b, std::uint32_t from) noexcept;
+  static slot* next_of(slot& s) noexcept;
+  void give(cown_base& c, slot& s) noexcept;
+  void open(slot& s) noexcept;
+  void given(slot& s) noexcept;
+
+  void go_on(behaviour& b, std::uint32_t i) noexcept;
+  bool pass_on(behaviour& b, std::uint32_t i) noexcept;
+  void prerun(behaviour& b) noexcept;
+  void ready(behaviour& b) noexcept;
+  static void put_on_pump(behaviour& b) noexcept;
+  void drop(cown_base& c) noexcept;
+
+  pool& home_;
+  worker* const worker_;
+
+  // Given a cown, and not yet gone on. First come, first served.
+  behaviour* first_ = nullptr;
+  behaviour* last_ = nullptr;
+
+  std::vector<behaviour*> ended_;
+  std::vector<cown_base*> dropped_;
+};
+
+}  // namespace rota::detail
+
+#endif

@@ -1,0 +1,75 @@
+// Backpressure: who has priority, who is muted by whom. One board for the process, with one lock.
+//
+// A cown whose queue is longer than its threshold gets high priority, and with it whatever the
+// behaviours that hold such cowns wait for. A behaviour that sends to a cown of high priority, or
+// to a muted one, names it as its mutor; when it has ended, its cowns are muted: they are not given
+// to the next in their queues until the mutor is normal again, or until somebody of high priority
+// needs them.
+//
+// All of it happens under the lock, the priorities are read without. What the steps without the
+// lock overlook is what the spec lets them overlook (specs/backpressure, `backpressure_built`):
+//   Send      may miss that a receiver is not normal: nobody is muted this time
+//   Acquire   sees whether the cown that it holds has priority, since it writes down where it goes
+//             first, and raise() writes priority first and then looks where the holder goes
+//   Prerun, Complete   of a cown that is not normal always come here
+//
+// Threads: everything is anyone's.
+#ifndef ROTA_COWN_PRESSURE_BOARD_H
+#define ROTA_COWN_PRESSURE_BOARD_H
+
+#include <rota/base/inspect.h>
+#include <rota/base/sync.h>
+#include <rota/cown/core.h>
+
+#include <cstdint>
+
+#include "cown/cown_side.h"
+#include "cown/dispatch.h"
+
+namespace rota::detail {
+
+class pressure_board {
+ public:
+  static pressure_board& get() noexcept;
+
+  // The steps, for behaviours that have to do with a cown that is not normal. send() and pass_on()
+  // say whether the behaviour has got the cown that it asked for.
+  bool send(dispatch& d, behaviour& b) noexcept;
+  bool pass_on(dispatch& d, behaviour& b, std::uint32_t i, bool overloaded) noexcept;
+  void prerun(dispatch& d, behaviour& b) noexcept;
+  void complete(dispatch& d, behaviour& b) noexcept;
+  void release_early(dispatch& d, slot& s) noexcept;
+
+  // Pressure from outside, which counts like a queue that is too long.
+  void press(dispatch& d, cown_base& c) noexcept;
+  void relieve(dispatch& d, cown_base& c) noexcept;
+
+  // The running task waits until the cown has room; false if it has, or the task is to stop.
+  bool await_room(cown_base& c, std::coroutine_handle<> leaf, void* awaiter) noexcept;
+  void leave_room(cown_base& c) noexcept;
+  static bool has_room(const cown_base& c) noexcept;
+
+  void pin(cown_base& c, pump& to);
+  static pump* pump_of(const cown_base& c) noexcept;
+
+ private:
+  friend struct inspect;
+  class locked;
+
+  static void name_mutor(behaviour& sender, behaviour& b) noexcept;
+  static bool mute(behaviour& b) noexcept;
+  static void admit(cown_base& c) noexcept;
+  static void forget_urges(behaviour& b) noexcept;
+  void raise(dispatch& d, cown_base& first);
+  void settle(dispatch& d, cown_base& c);
+  void leave(dispatch& d, slot& s);
+  void free_muted(dispatch& d, cown_base& first);
+  void unmute(dispatch& d, slot& s);
+  static void release(dispatch& d, slot& s) noexcept;
+
+  sync::mutex mutex_;
+};
+
+}  // namespace rota::detail
+
+#endif
