@@ -208,21 +208,21 @@ void runtime_state::report_unobserved(std::exception_ptr error, const activity& 
 }
 
 void runtime_state::report_unobserved(std::exception_ptr error, const std::string& who) noexcept {
+  if (!options_.on_unobserved) return print_unobserved(error, who);
   try {
     std::rethrow_exception(error);
   } catch (const cancelled&) {
     return;  // it was asked to stop, and did
   } catch (...) {
   }
-  if (options_.on_unobserved)
-    options_.on_unobserved(error, who);
-  else
-    print_unobserved(error, who);
+  options_.on_unobserved(error, who);
 }
 
 void runtime_state::print_unobserved(std::exception_ptr error, const std::string& who) noexcept {
   try {
     std::rethrow_exception(error);
+  } catch (const cancelled&) {
+    return;  // it was asked to stop, and did
   } catch (const std::exception& e) {
     std::fprintf(stderr, "rota: %s ended with an exception that nobody awaits: %s\n", who.c_str(),
                  e.what());
