@@ -23,6 +23,8 @@ std::vector<model_entry> backpressure_models() {
             {.eager = true, .acquire = true}),
       entry("backpressure_full", "eager, propagation, acquire, and clean mute sets: what we build",
             {.eager = true, .propagate = true, .acquire = true}, true),
+      entry("backpressure_built", "full, without a lock around what a sender reads of others",
+            {.eager = true, .propagate = true, .acquire = true, .overlook = true}, true),
   };
 }
 

@@ -24,6 +24,7 @@ struct backpressure_variant {
   bool eager = false;      // the step that makes a mutor normal frees whom it muted
   bool propagate = false;  // sending to a muted cown mutes the sender too
   bool acquire = false;    // overload is looked for in Acquire, not only in Prerun
+  bool overlook = false;   // what is read of cowns that are not held may be out of date
 };
 
 class backpressure {
@@ -117,13 +118,20 @@ class backpressure {
     if (everybody_sleeps(s)) emit(terminating, 0, s);
     for (unsigned c = 0; c < n(); ++c) {
       const set msg = layout().head(s, c);
-      if ((s.scheduled & bit(c)) && msg && c < last(msg)) emit(acquire, c, acquired(s, c, msg));
+      if ((s.scheduled & bit(c)) && msg && c < last(msg)) {
+        emit(acquire, c, acquired(s, c, msg));
+        if (variant.overlook && (msg & s.high)) emit(acquire, c, acquired(s, c, msg, true));
+      }
       if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
         emit(prerun, c, preran(s, c, msg));
       if (s.running & bit(c)) {
         if (s.fuel > 0)
           for (unsigned receivers = 1; receivers <= layout().all(); ++receivers)
+{
             emit(send, c, sent(s, c, static_cast<set>(receivers)));
+            if (variant.overlook && (receivers & s.special()))
+              emit(send, c, sent(s, c, static_cast<set>(receivers), true));
+          }
         emit(complete, c, completed(s, c, msg));
       }
       // Stands under the choice of a cown in the seed, hence one step for each.
@@ -384,11 +392,12 @@ class backpressure {
     s.high |= them;
   }
 
-  state acquired(const state& s, unsigned c, set msg) const {
+  state acquired(const state& s, unsigned c, set msg, bool blind = false) const {
     state t = s;
     const set rest = msg & state::above(c);
     const bool looks = variant.acquire && overloaded(s, c);
-    if (((msg & s.high) || looks) && !is(mistake::no_priority_in_acquire))
+    const set seen = blind ? static_cast<set>(msg & ~rest) : msg;
+    if (((seen & s.high) || looks) && !is(mistake::no_priority_in_acquire))
       prioritise(t, looks ? static_cast<set>(rest | bit(c)) : rest);
     if (!is(mistake::schedule_twice)) t.scheduled &= static_cast<set>(~bit(c));
     const unsigned to = is(mistake::acquire_out_of_order) ? last(rest)
@@ -397,13 +406,15 @@ class backpressure {
     t.blocker[c] = static_cast<std::uint8_t>(to + 1);
     layout().pop(t, c);
     if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
-    if ((msg & s.high) && (rest & ~t.high)) t.mistakes |= state::held_up;
+    if ((seen & s.high) && (rest & ~t.high)) t.mistakes |= state::held_up;
     return t;
   }
 
   state preran(const state& s, unsigned c, set msg) const {
     state t = s;
-    const bool needs = overloaded(s, c) || (layout().queued(s, c) & s.high & ~bit(c));
+    const bool asks_queue = !variant.overlook || (s.high & bit(c));
+    const bool needs =
+        overloaded(s, c) || (asks_queue && (layout().queued(s, c) & s.high & ~bit(c)));
     t.high = static_cast<set>((s.high & ~bit(c)) | (needs ? bit(c) : 0));
     t.low &= static_cast<set>(~bit(c));
     t.running |= bit(c);
@@ -414,9 +425,10 @@ class backpressure {
     return t;
   }
 
-  state sent(const state& s, unsigned c, set receivers) const {
+  state sent(const state& s, unsigned c, set receivers, bool blind = false) const {
     state t = s;
-    if (receivers & s.high) {
+    if (blind) {
+    } else if (receivers & s.high) {
       if (!is(mistake::no_priority_in_send)) prioritise(t, receivers);
       choose_mutor(s, t, c, receivers);
     } else if (variant.propagate && (receivers & s.low)) {
@@ -425,7 +437,7 @@ class backpressure {
     const unsigned to = is(mistake::send_to_greatest) ? last(receivers) : first(receivers);
     layout().push(t, to, receivers);
     if (is(mistake::send_twice)) layout().push(t, to, receivers);
-    if ((receivers & s.high) && (receivers & ~t.high)) t.mistakes |= state::held_up;
+    if (!blind && (receivers & s.high) && (receivers & ~t.high)) t.mistakes |= state::held_up;
     --t.fuel;
     return t;
   }
