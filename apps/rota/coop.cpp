@@ -8,12 +8,10 @@
 #include <rota/coop/view.h>
 
 #include <charconv>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -40,29 +38,6 @@ struct request {
   std::string page;
   runner_words runner;
   bool json = false;
-};
-
-// A file that a run writes to, or standard output for "-", or nothing.
-class sink {
- public:
-  explicit sink(const std::string& path) : path_(path) {
-    if (path.empty() || path == "-") return;
-    file_.open(path, std::ios::binary);
-    if (!file_) throw wrong_words("cannot write " + path);
-  }
-
-  explicit operator bool() const { return !path_.empty(); }
-  std::ostream& stream() { return path_ == "-" ? std::cout : file_; }
-
-  void close() {
-    if (path_.empty()) return;
-    stream().flush();
-    if (!stream()) throw std::runtime_error("cannot write " + path_);
-  }
-
- private:
-  std::string path_;
-  std::ofstream file_;
 };
 
 // --- the choices --------------------------------------------------------------------------------
@@ -97,7 +72,7 @@ void print_summary(const coop::outcome& o) {
   if (o.end == coop::ending::limit) std::cout << ", the limit (--limit)";
   std::cout << '\n';
   for (const coop::blocked_task& b : o.blocked) std::cout << "  " << text_of(b) << '\n';
-  for (const auto& [name, v] : o.state) std::cout << name << " = " << text_of(v) << '\n';
+  for (const auto& [name, v] : o.state) std::cout << name << " = " << to_string(v) << '\n';
 }
 
 // The end of the trace, and what it is the end of. A state may have a million variables: their text
@@ -133,14 +108,6 @@ coop::semantics named_semantics(const request& r) {
     throw wrong_words("--picks is for --semantics lagc and sos; " + r.semantics +
                       " leaves nothing to choose");
   return *how;
-}
-
-coop::program compiled(const request& r, const coop::syntax_tree& tree, coop::semantics how) {
-  if (!exists(how, tree.language))
-    throw wrong_words("--semantics " + r.semantics + " is for the language coopwhile; " + r.file +
-                      " is in " + std::string(name_of(tree.language)) +
-                      ", for which there are lagc-sched and lagc");
-  return compile(tree, how);
 }
 
 // --- rota coop run ------------------------------------------------------------------------------
@@ -204,7 +171,7 @@ int run_file(const request& r) {
   const auto how = named_semantics(r);
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
-  const coop::program p = compiled(r, text.tree, how);
+  const coop::program p = compiled(r.file, text.tree, how);
   const coop::rule_table rules = rules_with(p, r.mutant);
   const coop::pick_list picks = picks_of(r);
   sink trace{r.trace};
@@ -328,7 +295,7 @@ int view_file(const request& r) {
   const std::string source = read_source(r.file);
   const coop::parsed text = coop::parse(source);
   if (!text) return report(r.file, text.errors, r.json);
-  const coop::program p = compiled(r, text.tree, how);
+  const coop::program p = compiled(r.file, text.tree, how);
   const coop::rule_table rules = rules_with(p, r.mutant);
   const coop::pick_list picks = picks_of(r);
   sink page{r.page};

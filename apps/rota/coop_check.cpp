@@ -190,10 +190,7 @@ int check_file(const request& r) {
   const coop::semantics how = scheduler_named(r);
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
-  if (!exists(how, text.tree.language))
-    throw wrong_words("--semantics " + r.semantics + " is for the language coopwhile; " + r.file +
-                      " is in " + std::string(name_of(text.tree.language)));
-  const coop::program p = compile(text.tree, how);
+  const coop::program p = compiled(r.file, text.tree, how);
   if (r.mutants) return check_mutants(r, p);
   const coop::check_report found = check(p, rules_with(p, r.mutant), r.options);
   if (r.json)

@@ -6,13 +6,11 @@
 #include <rota/coop/trace.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -244,12 +242,9 @@ void draw(const request& r, const coop::exploration& all) {
                       " states are too many to draw" +
                       (r.all_states ? "; without --all-states there are fewer"
                                     : "; --max-states has to be less"));
-  std::ofstream file;
-  if (r.dot != "-") file.open(r.dot, std::ios::binary);
-  if (!file) throw wrong_words("cannot write " + r.dot);
-  std::ostream& out = r.dot == "-" ? std::cout : file;
-  out << drawing.str() << std::flush;
-  if (!out) throw std::runtime_error("cannot write " + r.dot);
+  sink out{r.dot};
+  out.stream() << drawing.str();
+  out.close();
 }
 
 // What is not known comes before what went wrong.
@@ -269,10 +264,7 @@ int explore_file(const request& r) {
   const coop::semantics how = relation_named(r);
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
-  if (!exists(how, text.tree.language))
-    throw wrong_words("--semantics " + r.semantics + " is for the language coopwhile; " + r.file +
-                      " is in " + std::string(name_of(text.tree.language)));
-  const coop::program p = compile(text.tree, how);
+  const coop::program p = compiled(r.file, text.tree, how);
   const coop::rule_table rules = rules_of(p);
   const coop::exploration all{p, rules, r.options};
   draw(r, all);

@@ -60,6 +60,16 @@ std::string read_source(const std::string& file) {
   return text.str();
 }
 
+coop::program compiled(const std::string& file, const coop::syntax_tree& tree,
+                       coop::semantics how) {
+  if (!exists(how, tree.language))
+    throw wrong_words("--semantics " + std::string(name_of(how)) +
+                      " is for the language coopwhile; " + file + " is in " +
+                      std::string(name_of(tree.language)) +
+                      ", for which there are lagc-sched and lagc");
+  return compile(tree, how);
+}
+
 coop::rule_table rules_with(const coop::program& p, const std::string& mutant) {
   if (mutant.empty()) return rules_of(p);
   if (const coop::mutant* const m = find_mutant(p, mutant)) return mutated(p, *m);
@@ -107,8 +117,6 @@ void report_error(const std::string& file, const coop::outcome& o) {
             << ": error: " << coop::message_of(o.error.error) << " (task " << o.task << ") ["
             << name_of(o.error.error) << "]\n";
 }
-
-std::string text_of(const coop::value& v) { return to_string(v); }
 
 std::string text_of(const coop::blocked_task& b) {
   const std::string what = b.head == coop::statement_kind::await

@@ -9,7 +9,9 @@
 #include <rota/coop/value.h>
 
 #include <cstdint>
+#include <fstream>
 #include <functional>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -46,6 +48,32 @@ void add_file(command& c, std::string& file);
 // The text of a file, or of standard input for "-".
 std::string read_source(const std::string& file);
 
+// The program under a semantics that its language has.
+coop::program compiled(const std::string& file, const coop::syntax_tree& tree, coop::semantics how);
+
+// A file that a command writes to, or standard output for "-", or nothing.
+class sink {
+ public:
+  explicit sink(const std::string& path) : path_(path) {
+    if (path.empty() || path == "-") return;
+    file_.open(path, std::ios::binary);
+    if (!file_) throw wrong_words("cannot write " + path);
+  }
+
+  explicit operator bool() const { return !path_.empty(); }
+  std::ostream& stream() { return path_ == "-" ? std::cout : file_; }
+
+  void close() {
+    if (path_.empty()) return;
+    stream().flush();
+    if (!stream()) throw std::runtime_error("cannot write " + path_);
+  }
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
 // The rules of the program's semantics; with the mistake of that name in them if there is one.
 coop::rule_table rules_with(const coop::program& p, const std::string& mutant);
 
@@ -58,8 +86,6 @@ int report(const std::string& file, const std::vector<coop::static_error>& error
 
 // The run-time error that a run ended with, on standard error.
 void report_error(const std::string& file, const coop::outcome& o);
-
-std::string text_of(const coop::value& v);
 
 // "task 2 at 4:12 awaits task 1".
 std::string text_of(const coop::blocked_task& b);
