@@ -119,15 +119,13 @@ class backpressure {
     for (unsigned c = 0; c < n(); ++c) {
       const set msg = layout().head(s, c);
       if ((s.scheduled & bit(c)) && msg && c < last(msg)) {
-        emit(acquire, c, acquired(s, c, msg));
-        if (variant.overlook && (msg & s.high)) emit(acquire, c, acquired(s, c, msg, true));
+        emit(acquire, c, acquired(s, c, msg, variant.overlook));
       }
       if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
         emit(prerun, c, preran(s, c, msg));
       if (s.running & bit(c)) {
         if (s.fuel > 0)
-          for (unsigned receivers = 1; receivers <= layout().all(); ++receivers)
-{
+          for (unsigned receivers = 1; receivers <= layout().all(); ++receivers) {
             emit(send, c, sent(s, c, static_cast<set>(receivers)));
             if (variant.overlook && (receivers & s.special()))
               emit(send, c, sent(s, c, static_cast<set>(receivers), true));
@@ -395,10 +393,11 @@ class backpressure {
   state acquired(const state& s, unsigned c, set msg, bool blind = false) const {
     state t = s;
     const set rest = msg & state::above(c);
+    const set ahead = variant.overlook ? bit(first(rest)) : rest;
     const bool looks = variant.acquire && overloaded(s, c);
     const set seen = blind ? static_cast<set>(msg & ~rest) : msg;
     if (((seen & s.high) || looks) && !is(mistake::no_priority_in_acquire))
-      prioritise(t, looks ? static_cast<set>(rest | bit(c)) : rest);
+      prioritise(t, looks ? static_cast<set>(ahead | bit(c)) : ahead);
     if (!is(mistake::schedule_twice)) t.scheduled &= static_cast<set>(~bit(c));
     const unsigned to = is(mistake::acquire_out_of_order) ? last(rest)
                         : is(mistake::pass_to_neighbour)  ? c + 1
@@ -406,15 +405,15 @@ class backpressure {
     t.blocker[c] = static_cast<std::uint8_t>(to + 1);
     layout().pop(t, c);
     if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
-    if ((seen & s.high) && (rest & ~t.high)) t.mistakes |= state::held_up;
+    if ((seen & s.high) && (ahead & ~t.high)) t.mistakes |= state::held_up;
     return t;
   }
 
   state preran(const state& s, unsigned c, set msg) const {
     state t = s;
-    const bool asks_queue = !variant.overlook || (s.high & bit(c));
-    const bool needs =
-        overloaded(s, c) || (asks_queue && (layout().queued(s, c) & s.high & ~bit(c)));
+    set names = static_cast<set>(layout().queued(s, c) & ~bit(c));
+    if (variant.overlook) names &= below(c);
+    const bool needs = overloaded(s, c) || (names & s.high & ~(variant.overlook ? msg : 0));
     t.high = static_cast<set>((s.high & ~bit(c)) | (needs ? bit(c) : 0));
     t.low &= static_cast<set>(~bit(c));
     t.running |= bit(c);
@@ -429,7 +428,7 @@ class backpressure {
     state t = s;
     if (blind) {
     } else if (receivers & s.high) {
-      if (!is(mistake::no_priority_in_send)) prioritise(t, receivers);
+      if (!is(mistake::no_priority_in_send) && !variant.overlook) prioritise(t, receivers);
       choose_mutor(s, t, c, receivers);
     } else if (variant.propagate && (receivers & s.low)) {
       choose_mutor(s, t, c, receivers);
@@ -437,7 +436,8 @@ class backpressure {
     const unsigned to = is(mistake::send_to_greatest) ? last(receivers) : first(receivers);
     layout().push(t, to, receivers);
     if (is(mistake::send_twice)) layout().push(t, to, receivers);
-    if (!blind && (receivers & s.high) && (receivers & ~t.high)) t.mistakes |= state::held_up;
+    if (!variant.overlook && (receivers & s.high) && (receivers & ~t.high))
+      t.mistakes |= state::held_up;
     --t.fuel;
     return t;
   }
