@@ -135,7 +135,7 @@ void begin_behaviour(behaviour& b) {
 
 void end_behaviour() noexcept {
   // Not when the runtime ends and destroys what could not be stopped.
-  if (!worker::here()) return;
+  if (stand_in::current() || !worker::here()) return;
   activity::root_of(*current_activity()).existing_extras()->behaviour = nullptr;
 }
 
@@ -150,7 +150,23 @@ void report_unobserved(std::exception_ptr error, const char* name) noexcept {
 
 void send(behaviour& b, pool& home) noexcept { dispatch{home}.send(b); }
 
-void complete(behaviour& b) noexcept { dispatch{*find_home()}.complete(b); }
+namespace {
+
+// The behaviour has run and will be freed. Values and results that end with it may send, but not in
+// its name. Gives the home.
+pool& stop_running(const behaviour& b) noexcept {
+  if (stand_in* here = stand_in::current()) {
+    if (here->running() == &b) here->end_running();
+    return here->home();
+  }
+  worker& w = *worker::here();
+  if (w.current() == &b) w.set_current(nullptr);
+  return w.home();
+}
+
+}  // namespace
+
+void complete(behaviour& b) noexcept { dispatch{stop_running(b)}.complete(b); }
 
 void release_early(behaviour& b, cown_base& c) {
   slot* const s = b.find(c);
@@ -160,7 +176,7 @@ void release_early(behaviour& b, cown_base& c) {
 }
 
 void hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept {
-  dispatch{*find_home()}.hand_down(batch, members, count);
+  dispatch{stop_running(batch)}.hand_down(batch, members, count);
 }
 
 bool has_room(const cown_base& c) noexcept { return pressure_board::has_room(c); }
@@ -253,6 +269,7 @@ when_result<void> batch::with_result() {
     m->left.store(m->count, sync::memory_order_relaxed);
     for (std::uint32_t i = 0; i < m->count; ++i) {
       const detail::slot& s = m->slots()[i];
+      if (detail::cown_access::is_pinned(s.cown())) m->set(behaviour::on_pump);
       words.push_back(reinterpret_cast<std::uintptr_t>(&s.cown()) | (s.word & detail::slot::reads));
     }
   }

@@ -183,8 +183,10 @@ inline void dispatch::given(slot& s) noexcept {
 void dispatch::send(behaviour& b) noexcept {
   if (b.count == 0) return ready(b);
   bool special = false;
-  for (std::uint32_t i = 0; i < b.count; ++i)
-    special |= b.slots()[i].cown().is(cown_base::high | cown_base::low | cown_base::pinned);
+  for (std::uint32_t i = 0; i < b.count; ++i) {
+    const cown_base& c = b.slots()[i].cown();
+    special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(c);
+  }
   if (special ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
   finish();
 }

@@ -80,8 +80,12 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
   const locked guard{*this, d};
   for (std::uint32_t i = 0; i < b.count; ++i)
     if (b.slots()[i].cown().is(cown_base::pinned)) b.set(behaviour::on_pump);
-  if (behaviour* sender = running_behaviour(); sender && d.home().mutes_senders())
+  if (behaviour* sender = running_behaviour(); sender && d.home().mutes_senders()) {
+    // A receiver that is busy with one message would find out about the others only after it.
+    for (std::uint32_t i = 0; i < b.count; ++i)
+      if (cown_base& c = b.slots()[i].cown(); d.is_long(c) && !c.is(cown_base::low)) raise(d, c);
     name_mutor(*sender, b);
+  }
   return d.enqueue(b, 0);
 }
 
@@ -261,6 +265,8 @@ void pressure_board::free_muted(dispatch& d, cown_base& first) {
         if (s.is_released()) continue;
         take(s.cown().state_, cown_base::low);
         todo.push_back(&s.cown());
+        // If its queue is empty, nobody comes by who could do it later.
+        admit(s.cown());
         release(d, s);
       }
       d.free_later(*token);

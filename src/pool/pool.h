@@ -74,10 +74,11 @@ class stand_in {
 
   pool& home() const noexcept { return home_; }
   job* running() const noexcept { return running_; }
+  void end_running() noexcept { running_ = nullptr; }
 
  private:
   pool& home_;
-  job* const running_;
+  job* running_;
   stand_in* const outer_;
 };
 

@@ -112,7 +112,6 @@ class cown_base {
 
  private:
   friend class dispatch;
-  class pump_state;
   friend class pressure_board;
   friend struct cown_access;
   friend struct inspect;
@@ -246,6 +245,7 @@ struct behaviour : job {
     mixed = 16,    // has a cown for reading, and others
     listed = 32,   // is noted as waiting while it reads
     holding = 64,  // has a pointer to each cown that it has yet to come to
+    as_task = 128, // a task runs it, and ends it
   };
   static constexpr unsigned size_shift = 16;  // granules of its memory; 0: not from the pool
   static constexpr std::uint32_t size_mask = 0xFF;

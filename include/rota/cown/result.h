@@ -31,6 +31,11 @@ namespace detail {
 // What all results have in common, shared by the behaviour and the handle.
 class result_base {
  public:
+  result_base() noexcept = default;
+  result_base(const result_base&) = delete;
+  result_base& operator=(const result_base&) = delete;
+  virtual ~result_base() = default;  // a batch has more to it
+
   void fail(std::exception_ptr error) noexcept { error_ = std::move(error); }
   void cancel() noexcept { error_ = std::make_exception_ptr(cancelled{}); }
 

@@ -307,8 +307,10 @@ struct never_stopped {
   bool stop_requested() const noexcept { return false; }
 };
 
+template <class Body>
+struct unless_begun;
 template <class Body, class T>
-task<void> run_as_task(behaviour* b, task<T> work);
+task<void> run_as_task(unless_begun<Body> b, task<T> work);
 
 template <class F, class Arguments, class Sink, class Stop>
 struct body {
@@ -357,11 +359,15 @@ struct body {
       self.sink.cancel();
       return finish(b);
     }
+    bool begun = false;
     try {
       if constexpr (result::is_task) {
         if (b.is(behaviour::on_pump))
           throw std::logic_error("a behaviour that runs in a pump cannot be a coroutine");
-        rota::spawn(run_as_task<body>(&b, self.arguments.call(self.function, b)));
+        auto work = run_as_task(unless_begun<body>{&b}, self.arguments.call(self.function, b));
+        b.set(behaviour::as_task);
+        begun = true;
+        rota::spawn(std::move(work));
         return;
       } else if constexpr (std::is_void_v<returned>) {
         self.arguments.call(self.function, b);
@@ -370,6 +376,7 @@ struct body {
         self.sink.set_value(self.arguments.call(self.function, b));
       }
     } catch (...) {
+      if (begun) return;  // the task could not be queued, and has ended the behaviour
       self.sink.fail(std::current_exception(), name());
     }
     finish(b);
@@ -401,23 +408,39 @@ struct stop_with_token : std::stop_callback<stop_task> {
       : stop_callback(token, stop_task{current_activity()}) {}
 };
 
+// Ends the behaviour if its task is destroyed before the first step.
+template <class Body>
+struct unless_begun {
+  behaviour* b;
+  explicit unless_begun(behaviour* which) noexcept : b(which) {}
+  unless_begun(unless_begun&& other) noexcept : b(std::exchange(other.b, nullptr)) {}
+  unless_begun& operator=(unless_begun&&) = delete;
+  ~unless_begun() {
+    if (!b || !b->is(behaviour::as_task)) return;
+    Body::in(*b).sink.cancel();
+    Body::finish(*b);
+  }
+};
+
 // Ends the behaviour with the task, also if that is destroyed where it waits.
 template <class Body>
 struct finish_at_end {
   behaviour* b;
+  bool settled = false;  // the sink has a value or an exception
   explicit finish_at_end(behaviour* which) : b(which) { begin_behaviour(*which); }
   finish_at_end(const finish_at_end&) = delete;
   finish_at_end& operator=(const finish_at_end&) = delete;
   ~finish_at_end() {
     end_behaviour();
+    if (!settled) Body::in(*b).sink.cancel();
     Body::finish(*b);
   }
 };
 
 template <class Body, class T>
-task<void> run_as_task(behaviour* b, task<T> work) {
-  const finish_at_end<Body> end{b};
-  Body& self = Body::in(*b);
+task<void> run_as_task(unless_begun<Body> b, task<T> work) {
+  finish_at_end<Body> end{std::exchange(b.b, nullptr)};
+  Body& self = Body::in(*end.b);
   task<T> inner = std::move(work);  // its frame ends before the cowns are released
   try {
     const std::conditional_t<std::is_same_v<typename Body::stop_type, never_stopped>,
@@ -434,6 +457,7 @@ task<void> run_as_task(behaviour* b, task<T> work) {
   } catch (...) {
     self.sink.fail(std::current_exception(), Body::name());
   }
+  end.settled = true;
 }
 
 // --- requests -----------------------------------------------------------------------------------
