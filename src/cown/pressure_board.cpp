@@ -184,8 +184,8 @@ bool pressure_board::mute(behaviour& b) noexcept {
     if (s.is_read() || s.is_released() || c.is(cown_base::high | cown_base::low)) continue;
     // The next member of our batch holds other cowns while it waits for this one. It came in our
     // place, so nobody has to be waited for to see it.
-    slot* const next = s.next.load(sync::memory_order_acquire);
-    if (next && behaviour::of(*next).is(behaviour::member)) continue;
+    const std::uintptr_t next = s.next.load(sync::memory_order_acquire);
+    if (next && behaviour::of(slot::named(next)).is(behaviour::member)) continue;
     add(c.state_, cown_base::low);
     c.side().muted_at = &s;
     ++muted;
