@@ -184,10 +184,20 @@ inline void dispatch::given(slot& s) noexcept {
 void dispatch::send(behaviour& b) noexcept {
   if (b.count == 0) return ready(b);
   bool special = false;
-  for (std::uint32_t i = 0; i < b.count; ++i)
-    special |= b.slots()[i].cown().is(cown_base::high | cown_base::low | cown_base::pinned);
-  if (special ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
+  for (std::uint32_t i = 0; i < b.count; ++i) {
+    const cown_base& c = b.slots()[i].cown();
+    special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(c);
+  }
+  if (special && asks_board(b) ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
   finish();
+}
+
+// Only senders are muted, and each only once.
+bool dispatch::asks_board(behaviour& b) noexcept {
+  for (std::uint32_t i = 0; i < b.count; ++i)
+    if (b.slots()[i].cown().is(cown_base::pinned)) b.set(behaviour::on_pump);
+  const behaviour* const sender = running_behaviour();
+  return sender && !sender->mutor && sender->count != 0 && home_.mutes_senders();
 }
 
 void dispatch::go_on(behaviour& b, std::uint32_t i) noexcept {
@@ -206,24 +216,27 @@ bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
     return pressure_board::get().pass_on(*this, b, i, overloaded);
   // release: the board may follow it.
   c.blocker_.store(&b.slots()[i + 1].cown(), sync::memory_order_release);
-  // Either the board, which raises c and then looks for its blocker, sees it, or we see that c is
-  // raised.
-  sync::light_fence();
-  if (c.is(cown_base::pressing) || overloaded) [[unlikely]]
+  if ((pressure_board::look_at(c) & cown_base::pressing) || overloaded) [[unlikely]]
     return pressure_board::get().pass_on(*this, b, i, overloaded);
   return enqueue(b, i + 1);
 }
 
 void dispatch::prerun(behaviour& b) noexcept {
-  const std::uint32_t last = b.count - 1;
-  for (std::uint32_t i = 0; i < last; ++i)
-    b.slots()[i].cown().blocker_.store(nullptr, sync::memory_order_relaxed);
-  // Either the board sees no blocker any more, or we see that a cown of ours is raised, and wait
-  // until it has done with what it found.
-  sync::light_fence();
-  bool special = b.is(behaviour::listed) || is_long(b.last().cown());
-  for (std::uint32_t i = 0; i <= last; ++i) special |= b.slots()[i].cown().is(cown_base::pressing);
-  if (special) [[unlikely]]
+  slot& last = b.last();
+  unsigned states = last.cown().state_.load(sync::memory_order_relaxed);
+  const bool overloaded = is_long(last.cown());
+  if (b.count == 1) {
+    // It keeps the priority that it has.
+    if (overloaded) states ^= cown_base::high;
+  } else {
+    for (std::uint32_t i = 0; i + 1 < b.count; ++i) {
+      cown_base& c = b.slots()[i].cown();
+      c.blocker_.store(nullptr, sync::memory_order_relaxed);
+      states |= pressure_board::look_at(c);
+    }
+    if (overloaded || b.is(behaviour::listed)) states |= cown_base::high;
+  }
+  if (states & cown_base::pressing) [[unlikely]]
     pressure_board::get().prerun(*this, b);
   ready(b);
 }
@@ -256,7 +269,10 @@ void dispatch::complete(behaviour& b) noexcept {
   bool special = b.mutor != nullptr;
   for (std::uint32_t i = 0; i < b.count; ++i) {
     const slot& s = b.slots()[i];
-    special |= !s.is_released() && s.cown().is(cown_base::pressing);
+    if (s.is_released()) continue;
+    // Priority is reconsidered when the queue becomes empty.
+    const bool goes_on = !s.is_read() && s.next.load(sync::memory_order_relaxed) != 0;
+    special |= s.cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
   }
   if (special) [[unlikely]] {
     pressure_board::get().complete(*this, b);
@@ -320,9 +336,12 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
       give(c, *first);
       continue;
     }
-    for (slot* s = first;; s = &slot::named(s->next.load(sync::memory_order_relaxed))) {
+    for (slot* s = first; s;) {
+      // Asked first: once it has all its cowns it may run, and end, on another thread.
+      slot* const next =
+          s == last ? nullptr : &slot::named(s->next.load(sync::memory_order_relaxed));
       given(*s);
-      if (s == last) break;
+      s = next;
     }
   }
   for (std::size_t m = 0; m < count; ++m)

@@ -86,6 +86,7 @@ class dispatch {
   bool pass_on(behaviour& b, std::uint32_t i) noexcept;
   void prerun(behaviour& b) noexcept;
   void ready(behaviour& b) noexcept;
+  bool asks_board(behaviour& b) noexcept;
   static bool put_on_pump(behaviour& b) noexcept;
   void drop(cown_base& c) noexcept;
   void clean_up() noexcept;
