@@ -70,7 +70,9 @@ cown_base* cown_access::lock(cown_side& s) noexcept {
   return nullptr;
 }
 
-void cown_access::pin(cown_base& c, pump& to) { pressure_board::get().pin(c, to); }
+void cown_access::pin(cown_base& c, std::shared_ptr<pump_state> to) {
+  pressure_board::get().pin(c, std::move(to));
+}
 
 // --- behaviours ---------------------------------------------------------------------------------
 
@@ -194,9 +196,9 @@ void fill_slots(behaviour& b, const std::uintptr_t* words, std::size_t count) no
 }
 
 void check_pumps(const std::uintptr_t* words, std::size_t count) {
-  const pump* only = nullptr;
+  const pump_state* only = nullptr;
   for (std::size_t i = 0; i < count; ++i) {
-    const pump* const p =
+    const pump_state* const p =
         pressure_board::pump_of(*reinterpret_cast<const cown_base*>(words[i] & ~slot::low_bits));
     if (p && only && p != only)
       throw std::invalid_argument(

@@ -9,6 +9,7 @@
 #include <rota/task/core.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace rota::detail {
@@ -46,7 +47,7 @@ struct cown_side {
 
   std::uint32_t pressure = 0;  // guards that are alive
   wait_list admission;
-  pump* pinned_to = nullptr;  // set before the cown is shared
+  std::shared_ptr<pump_state> pinned_to;  // set before the cown is shared
 };
 
 }  // namespace rota::detail

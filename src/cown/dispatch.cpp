@@ -1,10 +1,10 @@
 #include "cown/dispatch.h"
 
 #include <rota/base/assert.h>
-#include <rota/cown/pump.h>
 
 #include "cown/cown_side.h"
 #include "cown/pressure_board.h"
+#include "cown/pump_state.h"
 
 namespace rota::detail {
 
@@ -231,16 +231,19 @@ void dispatch::ready(behaviour& b) noexcept {
   if (home_.drops_behaviours()) [[unlikely]]
     b.set(behaviour::is_dropped);
   if (b.is(behaviour::on_pump)) [[unlikely]]
-    return put_on_pump(b);
+    if (put_on_pump(b)) return;
   if (worker_)
     worker_->push(&b);
   else
     home_.post(&b);
 }
 
-void dispatch::put_on_pump(behaviour& b) noexcept {
+// A behaviour that needs a pump which is gone ends without having run.
+bool dispatch::put_on_pump(behaviour& b) noexcept {
   for (std::uint32_t i = 0; i < b.count; ++i)
-    if (pump* p = pressure_board::pump_of(b.slots()[i].cown())) return p->put(b);
+    if (pump_state* p = pressure_board::pump_of(b.slots()[i].cown()); p && p->put(b)) return true;
+  b.set(behaviour::is_dropped);
+  return false;
 }
 
 void dispatch::complete(behaviour& b) noexcept {
@@ -332,23 +335,24 @@ void dispatch::finish() noexcept {
   while (behaviour* b = first_) {
     first_ = static_cast<behaviour*>(b->link);
     if (!first_) last_ = nullptr;
-    b->link = nullptr;
     if (b->is(behaviour::member))
       prerun(*b);
     else
       go_on(*b, b->left.load(sync::memory_order_relaxed));
   }
-  while (!ended_.empty()) {
-    behaviour* b = ended_.back();
-    ended_.pop_back();
+  if (ended_ || dropped_) [[unlikely]]
+    clean_up();
+}
+
+void dispatch::clean_up() noexcept {
+  while (behaviour* b = ended_) {
+    ended_ = static_cast<behaviour*>(b->link);
     if (b->mutor) b->mutor->drop_ref();
     b->free();
   }
-  while (!dropped_.empty()) {
-    cown_base* c = dropped_.back();
-    dropped_.pop_back();
-    c->drop_ref();
-  }
+  if (!dropped_) return;
+  const std::unique_ptr<std::vector<cown_base*>> all = std::move(dropped_);
+  for (cown_base* c : *all) c->drop_ref();
 }
 
 void dispatch::drop(cown_base& c) noexcept {

@@ -14,7 +14,9 @@
 #include <rota/base/sync.h>
 #include <rota/cown/core.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "pool/pool.h"
@@ -24,9 +26,10 @@ namespace rota::detail {
 
 class dispatch {
  public:
-  explicit dispatch(pool& home) noexcept
-      : home_(home),
-        worker_(worker::here() && &worker::here()->home() == &home ? worker::here() : nullptr) {}
+  explicit dispatch(pool& home) noexcept : home_(home), worker_(worker::here()) {
+    if (worker_ && &worker_->home() != &home) [[unlikely]]
+      worker_ = nullptr;
+  }
   dispatch(const dispatch&) = delete;
   dispatch& operator=(const dispatch&) = delete;
 
@@ -48,8 +51,14 @@ class dispatch {
 
   // Frees a behaviour, or drops a pointer to a cown, once the lock is given back: both may run what
   // the user wrote.
-  void free_later(behaviour& b) { ended_.push_back(&b); }
-  void drop_later(cown_base& c) { dropped_.push_back(&c); }
+  void free_later(behaviour& b) noexcept {
+    b.link = ended_;
+    ended_ = &b;
+  }
+  void drop_later(cown_base& c) {
+    if (!dropped_) dropped_ = std::make_unique<std::vector<cown_base*>>();
+    dropped_->push_back(&c);
+  }
 
   pool& home() const noexcept { return home_; }
 
@@ -77,18 +86,19 @@ class dispatch {
   bool pass_on(behaviour& b, std::uint32_t i) noexcept;
   void prerun(behaviour& b) noexcept;
   void ready(behaviour& b) noexcept;
-  static void put_on_pump(behaviour& b) noexcept;
+  static bool put_on_pump(behaviour& b) noexcept;
   void drop(cown_base& c) noexcept;
+  void clean_up() noexcept;
 
   pool& home_;
-  worker* const worker_;
+  worker* worker_;
 
   // Given a cown, and not yet gone on. First come, first served.
   behaviour* first_ = nullptr;
   behaviour* last_ = nullptr;
 
-  std::vector<behaviour*> ended_;
-  std::vector<cown_base*> dropped_;
+  behaviour* ended_ = nullptr;
+  std::unique_ptr<std::vector<cown_base*>> dropped_;
 };
 
 }  // namespace rota::detail

@@ -1,5 +1,8 @@
 #include <rota/cown/pressure.h>
 
+#include <memory>
+#include <utility>
+
 #include "cown/dispatch.h"
 #include "cown/pressure_board.h"
 #include "task/runtime_state.h"
@@ -20,23 +23,30 @@ void admission::await_resume() {
   if (detail::stop_requested()) throw cancelled{};
 }
 
-pressure::pressure(runtime& rt, detail::cown_base* c)
-    : home_(&detail::state_of(rt).workers()), cown_(c) {
-  c->add_ref();
-  home_->expect_outside(+1);
-  dispatch d{*home_};
-  pressure_board::get().press(d, *c);
+namespace {
+
+// The runtime ends: so does the pressure that was put on its behalf.
+void relieve_all(detail::pool& home) noexcept {
+  dispatch d{home};
+  pressure_board::get().relieve_all(d);
+  d.finish();
+}
+
+}  // namespace
+
+pressure::pressure(runtime& rt, detail::cown_base& c)
+    : source_(std::make_shared<detail::pressure_source>()) {
+  detail::runtime_state& state = detail::state_of(rt);
+  state.set_stop_hook(relieve_all);
+  dispatch d{state.workers()};
+  pressure_board::get().press(d, c, source_);
   d.finish();
 }
 
 void pressure::relieve() noexcept {
-  detail::cown_base* const c = std::exchange(cown_, nullptr);
-  if (!c) return;
-  dispatch d{*home_};
-  pressure_board::get().relieve(d, *c);
-  d.finish();
-  c->drop_ref();
-  home_->expect_outside(-1);
+  if (!source_) return;
+  const std::shared_ptr<detail::pressure_source> source = std::move(source_);
+  pressure_board::get().relieve(*source);
 }
 
 }  // namespace rota

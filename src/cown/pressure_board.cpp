@@ -1,7 +1,6 @@
 #include "cown/pressure_board.h"
 
 #include <rota/base/assert.h>
-#include <rota/cown/pump.h>
 
 #include <algorithm>
 #include <coroutine>
@@ -288,14 +287,45 @@ void pressure_board::release(dispatch& d, slot& s) noexcept {
 
 // --- from outside -------------------------------------------------------------------------------
 
-void pressure_board::press(dispatch& d, cown_base& c) noexcept {
+void pressure_board::press(dispatch& d, cown_base& c,
+                           const std::shared_ptr<pressure_source>& source) {
   const locked guard{*this, d};
+  sources_.push_back(source);
+  source->home = &d.home();
+  source->cown = &c;
+  c.add_ref();
+  // Who has put pressure is expected to take it away.
+  d.home().expect_outside(+1);
   ++c.side().pressure;
   raise(d, c);
 }
 
-void pressure_board::relieve(dispatch& d, cown_base& c) noexcept {
+void pressure_board::relieve(pressure_source& source) noexcept {
+  // Its runtime may have ended, and the pressure with it.
+  std::unique_lock held{mutex_};
+  if (!source.cown) return;
+  dispatch d{*source.home};
+  d.locked = true;
+  take_off(d, source);
+  d.locked = false;
+  held.unlock();
+  d.finish();
+  d.home().expect_outside(-1);
+}
+
+void pressure_board::relieve_all(dispatch& d) noexcept {
   const locked guard{*this, d};
+  for (const auto& source : std::vector(sources_)) {
+    if (source->home != &d.home()) continue;
+    take_off(d, *source);
+    d.home().expect_outside(-1);
+  }
+}
+
+void pressure_board::take_off(dispatch& d, pressure_source& source) noexcept {
+  std::erase_if(sources_, [&](const auto& s) { return s.get() == &source; });
+  cown_base& c = *std::exchange(source.cown, nullptr);
+  d.drop_later(c);
   cown_side& side = c.side();
   --side.pressure;
   settle(d, c);
@@ -345,15 +375,15 @@ void pressure_board::admit(cown_base& c) noexcept {
   if (side.admission.empty()) take(c.state_, cown_base::awaited);
 }
 
-void pressure_board::pin(cown_base& c, pump& to) {
+void pressure_board::pin(cown_base& c, std::shared_ptr<pump_state> to) {
   std::lock_guard guard{mutex_};
-  c.side().pinned_to = &to;
+  c.side().pinned_to = std::move(to);
   add(c.state_, cown_base::pinned);
 }
 
-pump* pressure_board::pump_of(const cown_base& c) noexcept {
+pump_state* pressure_board::pump_of(const cown_base& c) noexcept {
   if (!c.is(cown_base::pinned)) return nullptr;
-  return c.side_.load(sync::memory_order_acquire)->pinned_to;
+  return c.side_.load(sync::memory_order_acquire)->pinned_to.get();
 }
 
 }  // namespace rota::detail

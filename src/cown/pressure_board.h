@@ -21,12 +21,21 @@
 #include <rota/base/sync.h>
 #include <rota/cown/core.h>
 
+#include <coroutine>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "cown/cown_side.h"
 #include "cown/dispatch.h"
 
 namespace rota::detail {
+
+// Somebody who puts pressure on a cown. Guarded by the lock of the board.
+struct pressure_source {
+  pool* home = nullptr;
+  cown_base* cown = nullptr;  // a pointer that counts; null once it is over
+};
 
 class pressure_board {
  public:
@@ -41,16 +50,17 @@ class pressure_board {
   void release_early(dispatch& d, slot& s) noexcept;
 
   // Pressure from outside, which counts like a queue that is too long.
-  void press(dispatch& d, cown_base& c) noexcept;
-  void relieve(dispatch& d, cown_base& c) noexcept;
+  void press(dispatch& d, cown_base& c, const std::shared_ptr<pressure_source>& source);
+  void relieve(pressure_source& source) noexcept;
+  void relieve_all(dispatch& d) noexcept;
 
   // The running task waits until the cown has room; false if it has, or the task is to stop.
   bool await_room(cown_base& c, std::coroutine_handle<> leaf, void* awaiter) noexcept;
   void leave_room(cown_base& c) noexcept;
   static bool has_room(const cown_base& c) noexcept;
 
-  void pin(cown_base& c, pump& to);
-  static pump* pump_of(const cown_base& c) noexcept;
+  void pin(cown_base& c, std::shared_ptr<pump_state> to);
+  static pump_state* pump_of(const cown_base& c) noexcept;
 
  private:
   friend struct inspect;
@@ -67,7 +77,10 @@ class pressure_board {
   void unmute(dispatch& d, slot& s);
   static void release(dispatch& d, slot& s) noexcept;
 
+  void take_off(dispatch& d, pressure_source& source) noexcept;
+
   sync::mutex mutex_;
+  std::vector<std::shared_ptr<pressure_source>> sources_;
 };
 
 }  // namespace rota::detail

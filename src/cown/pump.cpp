@@ -1,67 +1,78 @@
 #include <rota/cown/pump.h>
 
-#include <rota/base/assert.h>
+#include <utility>
 
-#include "cown/pressure_board.h"
+#include "cown/pump_state.h"
 #include "pool/pool.h"
 #include "task/runtime_state.h"
 
 namespace rota {
 
 using detail::behaviour;
+using detail::pump_state;
 
-pump::pump(runtime& rt, std::function<void()> on_ready)
-    : home_(detail::state_of(rt).workers()), on_ready_(std::move(on_ready)) {}
+namespace detail {
 
-pump::~pump() {
+bool pump_state::put(behaviour& b) noexcept {
+  std::lock_guard guard{mutex_};
+  if (closed_) return false;
+  // The runtime is not at rest until it has run.
+  home_.expect_outside(+1);
+  b.link = nullptr;
+  if (last_) {
+    last_->link = &b;
+    last_ = &b;
+    return true;
+  }
+  first_ = last_ = &b;
+  filled_.store(1, sync::memory_order_relaxed);
+  sync::futex_wake(filled_);
+  if (on_ready_) on_ready_();
+  return true;
+}
+
+behaviour* pump_state::take() noexcept {
+  std::lock_guard guard{mutex_};
+  behaviour* const b = first_;
+  if (!b) return nullptr;
+  first_ = static_cast<behaviour*>(std::exchange(b->link, nullptr));
+  if (!first_) {
+    last_ = nullptr;
+    filled_.store(0, sync::memory_order_relaxed);
+  }
+  return b;
+}
+
+void pump_state::run(behaviour& b) noexcept {
+  {
+    const stand_in here{home_, &b};
+    b.frame.resume();
+  }
+  home_.expect_outside(-1);
+}
+
+void pump_state::close() noexcept {
+  {
+    std::lock_guard guard{mutex_};
+    closed_ = true;
+  }
   while (behaviour* b = take()) {
     b->set(behaviour::is_dropped);
     run(*b);
   }
 }
 
-void pump::put(behaviour& b) noexcept {
-  // The runtime is not at rest until it has run.
-  home_.expect_outside(+1);
-  // Told under the lock: once it is given back the behaviour may run and the pump end.
-  std::lock_guard guard{mutex_};
-  b.link = nullptr;
-  if (last_) {
-    last_->link = &b;
-    last_ = &b;
-    return;
-  }
-  first_ = last_ = &b;
-  filled_.store(1, sync::memory_order_relaxed);
-  sync::futex_wake(filled_);
-  if (on_ready_) on_ready_();
-}
+}  // namespace detail
 
-behaviour* pump::take() noexcept {
-  std::lock_guard guard{mutex_};
-  behaviour* const b = first_;
-  if (!b) return nullptr;
-  first_ = static_cast<behaviour*>(b->link);
-  if (!first_) {
-    last_ = nullptr;
-    filled_.store(0, sync::memory_order_relaxed);
-  }
-  b->link = nullptr;
-  return b;
-}
+pump::pump(runtime& rt, std::function<void()> on_ready)
+    : state_(std::make_shared<pump_state>(detail::state_of(rt).workers(), std::move(on_ready))) {}
 
-void pump::run(behaviour& b) noexcept {
-  {
-    const detail::stand_in here{home_, &b};
-    b.frame.resume();
-  }
-  home_.expect_outside(-1);
-}
+pump::~pump() { state_->close(); }
 
 bool pump::run_one() {
-  behaviour* const b = take();
+  behaviour* const b = state_->take();
   if (!b) return false;
-  run(*b);
+  state_->run(*b);
   return true;
 }
 
@@ -70,7 +81,7 @@ bool pump::run_one_for(std::chrono::nanoseconds limit) {
   for (;;) {
     if (run_one()) return true;
     if (sync::now() >= until) return false;
-    sync::futex_wait(filled_, 0, until);
+    state_->wait(until);
   }
 }
 

@@ -46,6 +46,7 @@ runtime_state::~runtime_state() {
   // After a deadlock tasks wait for each other in knots that unwinding would not undo: they are
   // destroyed where they are.
   if (!deadlocked_.load(sync::memory_order_relaxed)) {
+    if (stop_hook hook = stop_hook_.load(sync::memory_order_acquire)) hook(pool_);
     if (options_.at_exit == at_exit::cancel) stop_all();
     wait_for_standstill();
   }

@@ -39,6 +39,10 @@ class runtime_state {
   static runtime_state* here() noexcept;
 
   pool& workers() noexcept { return pool_; }
+
+  // Called when the runtime begins to end, before it waits for what is left.
+  using stop_hook = void (*)(pool& workers) noexcept;
+  void set_stop_hook(stop_hook h) noexcept { stop_hook_.store(h, sync::memory_order_release); }
   const options& settings() const noexcept { return options_; }
   blocking_pool& blocking() noexcept { return blocking_; }
 
@@ -133,6 +137,8 @@ class runtime_state {
   std::vector<running_call> runs_;  // guarded by runs_mutex_
   sync::atomic<bool> deadlocked_{false};
   sync::atomic<bool> stopping_{false};  // all tasks, and those to come, are asked to stop
+
+  sync::atomic<stop_hook> stop_hook_{nullptr};
 
   sync::atomic<std::uint32_t> watchdog_off_{0};  // a futex
   sync::thread watchdog_;

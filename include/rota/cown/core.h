@@ -25,16 +25,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <stop_token>
+#include <memory>
 
 namespace rota {
-
-class pump;
 
 namespace detail {
 
 class cown_base;
 class dispatch;
+class pump_state;
 class pool;
 struct behaviour;
 struct cown_side;
@@ -113,6 +112,7 @@ class cown_base {
 
  private:
   friend class dispatch;
+  class pump_state;
   friend class pressure_board;
   friend struct cown_access;
   friend struct inspect;
@@ -227,7 +227,7 @@ struct cown_access {
   static bool is_idle(const cown_base& c) noexcept {
     return c.tail_.load(sync::memory_order_acquire) == nullptr;
   }
-  static void pin(cown_base& c, pump& to);
+  static void pin(cown_base& c, std::shared_ptr<pump_state> to);
   static bool is_pinned(const cown_base& c) noexcept { return c.is(cown_base::pinned); }
 };
 

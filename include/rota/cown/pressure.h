@@ -25,9 +25,14 @@
 #include <rota/task/runtime.h>
 
 #include <coroutine>
+#include <memory>
 #include <utility>
 
 namespace rota {
+
+namespace detail {
+struct pressure_source;
+}
 
 class [[nodiscard("co_await it")]] admission {
  public:
@@ -48,26 +53,24 @@ admission admit(const cown_ptr<T>& c) noexcept {
 }
 
 // While it lives the cown counts as overloaded: who sends to it is muted. May be moved, and ended
-// on any thread. Ends with the runtime at the latest: then nobody is muted any more.
+// on any thread. It ends with the runtime at the latest, so that nobody is muted for ever.
 class [[nodiscard("the pressure lasts only as long as this lives")]] pressure {
  public:
   template <class T>
-  pressure(runtime& rt, cown_ptr<T> c) : pressure(rt, c.get()) {}
-  pressure(pressure&& other) noexcept
-      : home_(other.home_), cown_(std::exchange(other.cown_, nullptr)) {}
+  pressure(runtime& rt, const cown_ptr<T>& c) : pressure(rt, *c.get()) {}
+  pressure(pressure&& other) noexcept = default;
   pressure& operator=(pressure&& other) noexcept {
-    std::swap(home_, other.home_);
-    std::swap(cown_, other.cown_);
+    std::swap(source_, other.source_);
     return *this;
   }
   ~pressure() { relieve(); }
 
+  // Ends it now.
   void relieve() noexcept;
 
  private:
-  pressure(runtime& rt, detail::cown_base* c);
-  detail::pool* home_;
-  detail::cown_base* cown_;
+  pressure(runtime& rt, detail::cown_base& c);
+  std::shared_ptr<detail::pressure_source> source_;
 };
 
 }  // namespace rota

@@ -11,20 +11,18 @@
 // Not promised: that anything runs if nobody pumps. A behaviour needs at most one pump.
 //
 // Threads: run functions are for one thread at a time; the rest is anyone's.
-// Lifetime: the pump outlives the behaviours that need it; what still waits in it when it ends is
-// dropped, its results throw rota::cancelled.
+// Lifetime: not longer than the runtime's. What waits in a pump when it ends, and what comes after
+// that, is dropped: the results throw rota::cancelled.
 #ifndef ROTA_COWN_PUMP_H
 #define ROTA_COWN_PUMP_H
 
-#include <rota/base/sync.h>
 #include <rota/cown/core.h>
 #include <rota/cown/cown.h>
 #include <rota/task/runtime.h>
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 
 namespace rota {
@@ -41,7 +39,7 @@ class pump {
   template <class T, class... Args>
   cown_ptr<T> make_cown(Args&&... args) {
     auto c = rota::make_cown<T>(std::forward<Args>(args)...);
-    detail::cown_access::pin(*c.get(), *this);
+    detail::cown_access::pin(*c.get(), state_);
     return c;
   }
 
@@ -52,18 +50,7 @@ class pump {
   bool run_one_for(std::chrono::nanoseconds limit);
 
  private:
-  friend class detail::dispatch;
-
-  void put(detail::behaviour& b) noexcept;
-  detail::behaviour* take() noexcept;
-  void run(detail::behaviour& b) noexcept;
-
-  detail::pool& home_;
-  const std::function<void()> on_ready_;
-  sync::mutex mutex_;
-  detail::behaviour* first_ = nullptr;     // guarded by mutex_
-  detail::behaviour* last_ = nullptr;      // guarded by mutex_
-  sync::atomic<std::uint32_t> filled_{0};  // a futex: whether something is there
+  std::shared_ptr<detail::pump_state> state_;
 };
 
 }  // namespace rota
