@@ -41,9 +41,9 @@ bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
   c.refs_.fetch_add(cown_base::one_sent - (held ? 1 : 0), sync::memory_order_relaxed);
   // release: who gives us the cown sees the behaviour.
   if (!before->is_read())
-    before->next.store(&s, sync::memory_order_release);
+    before->next.store(s.name(), sync::memory_order_release);
   else
-    before->next.exchange(&s, sync::memory_order_acq_rel);
+    before->next.exchange(s.name(), sync::memory_order_acq_rel);
   return false;
 }
 
@@ -66,47 +66,49 @@ bool dispatch::enqueue_reader(behaviour& b, std::uint32_t i) noexcept {
   slot& s = b.slots()[i];
   cown_base& c = s.cown();
   const std::uint64_t own = b.is(behaviour::holding) ? 0 : 1;
-  s.next.store(slot::waiting(), sync::memory_order_relaxed);
+  s.next.store(slot::waiting, sync::memory_order_relaxed);
   slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
   if (!before) {
     c.refs_.fetch_add(cown_base::one_sent + own + 1, sync::memory_order_relaxed);
     c.readers_.fetch_add(2, sync::memory_order_relaxed);
-    open(s);
+    open(s, true);
     return true;
   }
   hold_rest(b, i + 1);
   c.refs_.fetch_add(cown_base::one_sent + own, sync::memory_order_relaxed);
   if (!before->is_read()) {
-    before->next.store(&s, sync::memory_order_release);
+    before->next.store(s.name(), sync::memory_order_release);
     return false;
   }
   // acquire: what the last writer wrote, by way of the reader before us.
-  if (before->next.exchange(&s, sync::memory_order_acq_rel) == slot::waiting()) return false;
+  if (before->next.exchange(s.name(), sync::memory_order_acq_rel) == slot::waiting) return false;
   // It reads, so we may as well.
   c.readers_.fetch_add(2, sync::memory_order_relaxed);
-  open(s);
+  open(s, true);
   return true;
 }
 
-// A reader, counted already, has the cown: then so have the readers right behind it.
-void dispatch::open(slot& s) noexcept {
-  for (slot* reader = &s;;) {
-    slot* behind = slot::waiting();
+// A reader, counted already, has the cown: then so have the readers right behind it. Each is lined
+// up after it was opened: as a member of a batch it may run at once, on another thread.
+void dispatch::open(slot& s, bool is_ours) noexcept {
+  slot* reader = &s;
+  for (;;) {
+    std::uintptr_t behind = slot::waiting;
     // release: who links itself behind us from now on reads what we may read.
-    if (reader->next.compare_exchange_strong(behind, nullptr, sync::memory_order_acq_rel,
+    if (reader->next.compare_exchange_strong(behind, 0, sync::memory_order_acq_rel,
                                              sync::memory_order_acquire))
-      return;
-    if (!behind || !behind->is_read()) return;
-    reader->cown().readers_.fetch_add(2, sync::memory_order_relaxed);
-    given(*behind);
-    reader = behind;
+      behind = 0;
+    if (behind & slot::name_reads) reader->cown().readers_.fetch_add(2, sync::memory_order_relaxed);
+    if (reader != &s || !is_ours) given(*reader);
+    if (!(behind & slot::name_reads)) return;
+    reader = &slot::named(behind);
   }
 }
 
 // Somebody has taken the place behind us, and is about to say so.
-slot* dispatch::next_of(slot& s) noexcept {
+std::uintptr_t dispatch::next_of(slot& s) noexcept {
   for (;;) {
-    if (slot* next = s.next.load(sync::memory_order_acquire)) return next;
+    if (const std::uintptr_t next = s.next.load(sync::memory_order_acquire)) return next;
     sync::pause();
   }
 }
@@ -116,7 +118,7 @@ void dispatch::release(slot& s) noexcept {
     return release_reader(s);
   cown_base& c = s.cown();
   // acquire: shows the behaviour behind us.
-  slot* next = s.next.load(sync::memory_order_acquire);
+  std::uintptr_t next = s.next.load(sync::memory_order_acquire);
   if (!next) {
     slot* last = &s;
     // release: the next holder sees what we did with the value.
@@ -125,13 +127,13 @@ void dispatch::release(slot& s) noexcept {
       return drop(c);
     next = next_of(s);
   }
-  give(c, *next);
+  give(c, slot::named(next));
 }
 
 void dispatch::release_reader(slot& s) noexcept {
   cown_base& c = s.cown();
   bool emptied = false;
-  slot* next = s.next.load(sync::memory_order_acquire);
+  std::uintptr_t next = s.next.load(sync::memory_order_acquire);
   if (!next) {
     slot* last = &s;
     emptied = c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_release,
@@ -139,8 +141,8 @@ void dispatch::release_reader(slot& s) noexcept {
     if (!emptied) next = next_of(s);
   }
   std::uint32_t change = 0u - 2;
-  if (next && !next->is_read()) {
-    c.side().next_writer = next;
+  if (next && !(next & slot::name_reads)) {
+    c.side().next_writer = &slot::named(next);
     change = 0u - 1;
   }
   // release: what we read comes before what the writer writes. acquire: shows the writer.
@@ -153,11 +155,10 @@ void dispatch::release_reader(slot& s) noexcept {
 }
 
 inline void dispatch::give(cown_base& c, slot& s) noexcept {
-  given(s);
-  if (s.is_read()) [[unlikely]] {
-    c.readers_.fetch_add(2, sync::memory_order_relaxed);
-    open(s);
-  }
+  if (!s.is_read()) [[likely]]
+    return given(s);
+  c.readers_.fetch_add(2, sync::memory_order_relaxed);
+  open(s, false);
 }
 
 inline void dispatch::given(slot& s) noexcept {
@@ -187,8 +188,16 @@ void dispatch::send(behaviour& b) noexcept {
     const cown_base& c = b.slots()[i].cown();
     special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(c);
   }
-  if (special ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
+  if (special && asks_board(b) ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
   finish();
+}
+
+// Only senders are muted, and each only once.
+bool dispatch::asks_board(behaviour& b) noexcept {
+  for (std::uint32_t i = 0; i < b.count; ++i)
+    if (b.slots()[i].cown().is(cown_base::pinned)) b.set(behaviour::on_pump);
+  const behaviour* const sender = running_behaviour();
+  return sender && !sender->mutor && sender->count != 0 && home_.mutes_senders();
 }
 
 void dispatch::go_on(behaviour& b, std::uint32_t i) noexcept {
@@ -207,24 +216,27 @@ bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
     return pressure_board::get().pass_on(*this, b, i, overloaded);
   // release: the board may follow it.
   c.blocker_.store(&b.slots()[i + 1].cown(), sync::memory_order_release);
-  // Either the board, which raises c and then looks for its blocker, sees it, or we see that c is
-  // raised.
-  sync::light_fence();
-  if (c.is(cown_base::pressing) || overloaded) [[unlikely]]
+  if ((pressure_board::look_at(c) & cown_base::pressing) || overloaded) [[unlikely]]
     return pressure_board::get().pass_on(*this, b, i, overloaded);
   return enqueue(b, i + 1);
 }
 
 void dispatch::prerun(behaviour& b) noexcept {
-  const std::uint32_t last = b.count - 1;
-  for (std::uint32_t i = 0; i < last; ++i)
-    b.slots()[i].cown().blocker_.store(nullptr, sync::memory_order_relaxed);
-  // Either the board sees no blocker any more, or we see that a cown of ours is raised, and wait
-  // until it has done with what it found.
-  sync::light_fence();
-  bool special = b.is(behaviour::listed) || is_long(b.last().cown());
-  for (std::uint32_t i = 0; i <= last; ++i) special |= b.slots()[i].cown().is(cown_base::pressing);
-  if (special) [[unlikely]]
+  slot& last = b.last();
+  unsigned states = last.cown().state_.load(sync::memory_order_relaxed);
+  const bool overloaded = is_long(last.cown());
+  if (b.count == 1) {
+    // It keeps the priority that it has.
+    if (overloaded) states ^= cown_base::high;
+  } else {
+    for (std::uint32_t i = 0; i + 1 < b.count; ++i) {
+      cown_base& c = b.slots()[i].cown();
+      c.blocker_.store(nullptr, sync::memory_order_relaxed);
+      states |= pressure_board::look_at(c);
+    }
+    if (overloaded || b.is(behaviour::listed)) states |= cown_base::high;
+  }
+  if (states & cown_base::pressing) [[unlikely]]
     pressure_board::get().prerun(*this, b);
   ready(b);
 }
@@ -257,7 +269,10 @@ void dispatch::complete(behaviour& b) noexcept {
   bool special = b.mutor != nullptr;
   for (std::uint32_t i = 0; i < b.count; ++i) {
     const slot& s = b.slots()[i];
-    special |= !s.is_released() && s.cown().is(cown_base::pressing);
+    if (s.is_released()) continue;
+    // Priority is reconsidered when the queue becomes empty.
+    const bool goes_on = !s.is_read() && s.next.load(sync::memory_order_relaxed) != 0;
+    special |= s.cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
   }
   if (special) [[unlikely]] {
     pressure_board::get().complete(*this, b);
@@ -294,10 +309,10 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
       slot* const s = members[m]->find(c);
       if (!s) continue;
       // A member that reads what the batch reads has it at once.
-      s->next.store(s->is_read() && !place.is_read() ? slot::waiting() : nullptr,
+      s->next.store(s->is_read() && !place.is_read() ? slot::waiting : 0,
                     sync::memory_order_relaxed);
       if (last)
-        last->next.store(s, sync::memory_order_relaxed);
+        last->next.store(s->name(), sync::memory_order_relaxed);
       else
         first = s;
       last = s;
@@ -309,7 +324,7 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
                       sync::memory_order_relaxed);
     if (i + 1 == batch.count) c.one_left(!place.is_read());
     if (place.is_read()) c.readers_.fetch_add(2 * (heirs - 1), sync::memory_order_relaxed);
-    slot* behind = place.next.load(sync::memory_order_acquire);
+    std::uintptr_t behind = place.next.load(sync::memory_order_acquire);
     if (!behind) {
       slot* tail = &place;
       if (!c.tail_.compare_exchange_strong(tail, last, sync::memory_order_acq_rel,
@@ -321,10 +336,12 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
       give(c, *first);
       continue;
     }
-    for (slot* s = first;; s = s->next.load(sync::memory_order_relaxed)) {
-      const bool is_last = s == last;
+    for (slot* s = first; s;) {
+      // Asked first: once it has all its cowns it may run, and end, on another thread.
+      slot* const next =
+          s == last ? nullptr : &slot::named(s->next.load(sync::memory_order_relaxed));
       given(*s);
-      if (is_last) break;
+      s = next;
     }
   }
   for (std::size_t m = 0; m < count; ++m)

@@ -77,15 +77,16 @@ class dispatch {
   bool wait_for_readers(behaviour& b, std::uint32_t i) noexcept;
   void release_reader(slot& s) noexcept;
   static void hold_rest(behaviour& b, std::uint32_t from) noexcept;
-  static slot* next_of(slot& s) noexcept;
+  static std::uintptr_t next_of(slot& s) noexcept;
   void give(cown_base& c, slot& s) noexcept;
-  void open(slot& s) noexcept;
+  void open(slot& s, bool is_ours) noexcept;
   void given(slot& s) noexcept;
 
   void go_on(behaviour& b, std::uint32_t i) noexcept;
   bool pass_on(behaviour& b, std::uint32_t i) noexcept;
   void prerun(behaviour& b) noexcept;
   void ready(behaviour& b) noexcept;
+  bool asks_board(behaviour& b) noexcept;
   static bool put_on_pump(behaviour& b) noexcept;
   void drop(cown_base& c) noexcept;
   void clean_up() noexcept;

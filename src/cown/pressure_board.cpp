@@ -63,13 +63,12 @@ pressure_board& pressure_board::get() noexcept {
 
 namespace {
 
+// Read-modify-writes, since look_at() is one.
 void add(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
-  state.store(static_cast<std::uint16_t>(state.load(sync::memory_order_relaxed) | bits),
-              sync::memory_order_relaxed);
+  state.fetch_or(static_cast<std::uint16_t>(bits), sync::memory_order_acq_rel);
 }
 void take(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
-  state.store(static_cast<std::uint16_t>(state.load(sync::memory_order_relaxed) & ~bits),
-              sync::memory_order_relaxed);
+  state.fetch_and(static_cast<std::uint16_t>(~bits), sync::memory_order_acq_rel);
 }
 
 }  // namespace
@@ -78,14 +77,12 @@ void take(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
 
 bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
   const locked guard{*this, d};
-  for (std::uint32_t i = 0; i < b.count; ++i)
-    if (b.slots()[i].cown().is(cown_base::pinned)) b.set(behaviour::on_pump);
-  if (behaviour* sender = running_behaviour(); sender && d.home().mutes_senders()) {
-    // A receiver that is busy with one message would find out about the others only after it.
-    for (std::uint32_t i = 0; i < b.count; ++i)
-      if (cown_base& c = b.slots()[i].cown(); d.is_long(c) && !c.is(cown_base::low)) raise(d, c);
-    name_mutor(*sender, b);
+  // Found overloaded here rather than when it runs next: until then others might send for long.
+  for (std::uint32_t i = 0; i < b.count; ++i) {
+    cown_base& c = b.slots()[i].cown();
+    if (!c.is(cown_base::high | cown_base::low) && d.is_long(c)) raise(d, c);
   }
+  name_mutor(*running_behaviour(), b);
   return d.enqueue(b, 0);
 }
 
@@ -188,8 +185,8 @@ bool pressure_board::mute(behaviour& b) noexcept {
     if (s.is_read() || s.is_released() || c.is(cown_base::high | cown_base::low)) continue;
     // The next member of our batch holds other cowns while it waits for this one. It came in our
     // place, so nobody has to be waited for to see it.
-    slot* const next = s.next.load(sync::memory_order_acquire);
-    if (next && behaviour::of(*next).is(behaviour::member)) continue;
+    const std::uintptr_t next = s.next.load(sync::memory_order_acquire);
+    if (next && behaviour::of(slot::named(next)).is(behaviour::member)) continue;
     add(c.state_, cown_base::low);
     c.side().muted_at = &s;
     ++muted;
@@ -210,11 +207,7 @@ void pressure_board::raise(dispatch& d, cown_base& first) {
     todo.pop_back();
     if (!c.is(cown_base::high)) {
       const bool muted = c.is(cown_base::low);
-      add(c.state_, cown_base::high);
-      take(c.state_, cown_base::low);
-      // Either the behaviour that holds c, on its way to the next, sees this, or we see where it
-      // goes.
-      sync::heavy_fence();
+      set_high(c);
       if (muted) unmute(d, *c.side().muted_at);
     }
     cown_side& side = c.side();
@@ -237,16 +230,33 @@ void pressure_board::raise(dispatch& d, cown_base& first) {
   }
 }
 
+void pressure_board::set_high(cown_base& c) {
+  if (c.is(cown_base::high)) return;
+  if (high_++ == 0) {
+    alert_.store(true, sync::memory_order_relaxed);
+    // Whoever has not seen it has written where it goes: we see that.
+    sync::heavy_fence();
+  }
+  add(c.state_, cown_base::high);
+  take(c.state_, cown_base::low);
+}
+
+void pressure_board::set_normal(cown_base& c) noexcept {
+  if (!c.is(cown_base::high)) return;
+  take(c.state_, cown_base::high);
+  if (--high_ == 0) alert_.store(false, sync::memory_order_relaxed);
+}
+
 // What a cown is after a message has begun to run there, or the last one has left.
 void pressure_board::settle(dispatch& d, cown_base& c) {
   const cown_side* const side = c.side_.load(sync::memory_order_acquire);
   const bool overloaded = d.is_long(c) || (side && side->pressure != 0);
   if (overloaded || (side && side->urged != 0)) {
     // Nobody holds c who might go on to another, so there is nothing to pass on.
-    add(c.state_, cown_base::high);
+    set_high(c);
     return;
   }
-  take(c.state_, cown_base::high);
+  set_normal(c);
   free_muted(d, c);
 }
 

@@ -8,10 +8,15 @@
 //
 // All of it happens under the lock, the priorities are read without. What the steps without the
 // lock overlook is what the spec lets them overlook (specs/backpressure, `backpressure_built`):
-//   Send      may miss that a receiver is not normal: nobody is muted this time
+//   Send      may miss that a receiver is not normal or too long: nobody is muted this time
 //   Acquire   sees whether the cown that it holds has priority, since it writes down where it goes
 //             first, and raise() writes priority first and then looks where the holder goes
-//   Prerun, Complete   of a cown that is not normal always come here
+//   Prerun, Complete   come here if a priority may have to change
+//
+// For Acquire to see it costs nothing while no cown has priority. The first that gets it puts the
+// board on the alert, with a fence that reaches into all threads; from then on who goes on from one
+// cown to the next reads the state by a read-modify-write, so that it and raise(), which does
+// the same, come one after the other.
 //
 // Threads: everything is anyone's.
 #ifndef ROTA_COWN_PRESSURE_BOARD_H
@@ -40,6 +45,16 @@ struct pressure_source {
 class pressure_board {
  public:
   static pressure_board& get() noexcept;
+
+  // The state of a cown that the caller holds, after it has changed the cown's blocker.
+  static unsigned look_at(cown_base& c) noexcept {
+    // Either we see that the board is on the alert, or it sees what we have written.
+    sync::light_fence();
+    if (!alert_.load(sync::memory_order_relaxed)) [[likely]]
+      return c.state_.load(sync::memory_order_relaxed);
+    // acq_rel: either raise() comes after us and sees the blocker, or we see what it did.
+    return c.state_.fetch_or(0, sync::memory_order_acq_rel);
+  }
 
   // The steps, for behaviours that have to do with a cown that is not normal. send() and pass_on()
   // say whether the behaviour has got the cown that it asked for.
@@ -77,9 +92,15 @@ class pressure_board {
   void unmute(dispatch& d, slot& s);
   static void release(dispatch& d, slot& s) noexcept;
 
+  void set_high(cown_base& c);
+  void set_normal(cown_base& c) noexcept;
   void take_off(dispatch& d, pressure_source& source) noexcept;
 
+  // Whether some cown has high priority. Written under the lock.
+  static inline sync::atomic<bool> alert_{false};
+
   sync::mutex mutex_;
+  std::size_t high_ = 0;  // how many have it
   std::vector<std::shared_ptr<pressure_source>> sources_;
 };
 

@@ -51,9 +51,9 @@ struct slot {
   // among those of its behaviour.
   std::uintptr_t word = 0;
 
-  // Who comes after us. A reader that has not got the cown yet holds `waiting` here, so that a
-  // reader behind it knows in one exchange whether the cown is open to readers.
-  sync::atomic<slot*> next{nullptr};
+  // Who comes after us, by its name() here. A reader that has not got the cown yet holds `waiting`,
+  // so that a reader behind it knows in one exchange whether the cown is open to readers.
+  sync::atomic<std::uintptr_t> next{0};
 
   static constexpr std::uintptr_t reads = 1;
   static constexpr std::uintptr_t released = 2;  // given back before the behaviour ended
@@ -61,7 +61,17 @@ struct slot {
   static constexpr unsigned number_shift = 48;
   static constexpr std::uintptr_t most_numbers = 0xFFFF;
 
-  static slot* waiting() noexcept { return reinterpret_cast<slot*>(std::uintptr_t{1}); }
+  static constexpr std::uintptr_t waiting = 1;
+
+  // The address, and whether it reads: a reader may outlive the reader behind it, and then must not
+  // look at it.
+  static constexpr std::uintptr_t name_reads = 2;
+  std::uintptr_t name() const noexcept {
+    return reinterpret_cast<std::uintptr_t>(this) | (is_read() ? name_reads : 0);
+  }
+  static slot& named(std::uintptr_t name) noexcept {
+    return *reinterpret_cast<slot*>(name & ~name_reads);
+  }
 
   cown_base& cown() const noexcept {
     constexpr std::uintptr_t mask = ((std::uintptr_t{1} << number_shift) - 1) & ~low_bits;
@@ -108,7 +118,7 @@ class cown_base {
   }
 
   // A queue that is longer is overloaded.
-  static constexpr std::uint32_t default_threshold = 16;
+  static constexpr std::uint32_t default_threshold = 64;
 
  private:
   friend class dispatch;

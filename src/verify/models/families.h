@@ -11,6 +11,7 @@ namespace rota::verify::detail {
 std::vector<model_entry> scheduler_models();
 std::vector<model_entry> coop_models();
 std::vector<model_entry> backpressure_models();
+std::vector<model_entry> access_models();
 std::vector<model_entry> notifier_models();
 std::vector<model_entry> queue_models();
 std::vector<model_entry> crond_models();

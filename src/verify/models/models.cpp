@@ -10,7 +10,8 @@ const std::vector<model_entry>& models() {
   static const std::vector<model_entry> all = [] {
     std::vector<model_entry> found;
     for (auto family : {detail::scheduler_models, detail::coop_models, detail::backpressure_models,
-                        detail::notifier_models, detail::queue_models, detail::crond_models}) {
+                        detail::access_models, detail::notifier_models, detail::queue_models,
+                        detail::crond_models}) {
       auto some = family();
       std::move(some.begin(), some.end(), std::back_inserter(found));
     }
