@@ -12,7 +12,8 @@
 //     r.ops = n;
 //     r.check(count == n);
 //   }
-//   int main(int argc, char** argv) { return bench::drive("rota", argc, argv, {{"spawn", spawn}}); }
+//   int main(int argc, char** argv) { return bench::drive("rota", argc, argv, {{"spawn", spawn}});
+//   }
 //
 // Threads: everything belongs to the main thread, except rng, spin() and high_water.
 #ifndef ROTA_BENCH_COWN_WORKLOAD_H

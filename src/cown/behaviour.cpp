@@ -255,13 +255,21 @@ struct batch_body {
 }  // namespace
 
 void batch::send() {
-  if (state_) with_result();
+  if (!state_) return;
+  // Before the members run, so that who reports an exception knows the runtime.
+  state_->drop();
+  send_members();
 }
 
 when_result<void> batch::with_result() {
   ROTA_CHECK(state_, "a batch is sent twice, or is empty");
+  when_result<void> handle{state_};
+  send_members();
+  return handle;
+}
+
+void batch::send_members() {
   detail::batch_state* const state = std::exchange(state_, nullptr);
-  when_result<void> handle{state};
   state->members = static_cast<std::uint32_t>(members_.size());
   std::vector<std::uintptr_t> words;
   for (behaviour* m : members_) {
@@ -279,7 +287,6 @@ when_result<void> batch::with_result() {
   detail::fill_slots(b, words.data(), n);
   ::new (static_cast<void*>(&batch_body::in(b))) batch_body{std::move(members_)};
   detail::send(b, *home_);
-  return handle;
 }
 
 }  // namespace rota

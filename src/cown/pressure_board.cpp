@@ -169,7 +169,9 @@ void pressure_board::release_early(dispatch& d, slot& s) noexcept {
 void pressure_board::leave(dispatch& d, slot& s) {
   cown_base& c = s.cown();
   const bool alone = !s.is_read() || c.readers_.load(sync::memory_order_relaxed) == 2;
-  if (alone && c.tail_.load(sync::memory_order_relaxed) == &s) settle(d, c);
+  // Readers may leave in another order than they came in.
+  const slot* const tail = c.tail_.load(sync::memory_order_relaxed);
+  if (alone && (tail == &s || !tail)) settle(d, c);
   admit(c);
   release(d, s);
 }

@@ -88,6 +88,7 @@ struct flood {
 class bounded_queues : public rota_test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, bounded_queues, ::testing::Values(0u, 1u, 2u, 4u));
 
+// A sender adds one message to a queue that is too long, and is muted then.
 TEST_P(bounded_queues, two_messages_a_sender_are_pending_at_most) {
   flood f{0};
   runtime rt{options()};
@@ -95,11 +96,13 @@ TEST_P(bounded_queues, two_messages_a_sender_are_pending_at_most) {
   EXPECT_LE(f.most, 2 * flood::senders);
 }
 
+// A proxy that is overloaded itself is not muted, so more gets through; how much depends on who is
+// faster. Without backpressure it is nearly all of them.
 TEST_P(bounded_queues, also_behind_proxies_that_only_pass_on) {
   flood f{3};
   runtime rt{options()};
   f.run(rt);
-  EXPECT_LE(f.most, 2 * flood::senders);
+  EXPECT_LE(f.most, rota_test::sanitized ? 20 * flood::senders : 10 * flood::senders);
 }
 
 TEST_P(bounded_queues, a_receiver_that_needs_its_senders_gets_them) {
@@ -123,6 +126,7 @@ TEST(backpressure, switched_off_bounds_nothing) {
 // A receiver that is overloaded, and held by a behaviour that waits for an event.
 struct overloaded {
   explicit overloaded(runtime& rt, cown_ptr<int> which = make_cown<int>(0)) : cown(which) {
+    cown.set_threshold(16);
     async_event first;
     hold(rt, cown, first);
     when(rt, cown) << [this](int&) -> task<> { co_await end.wait(); };
@@ -227,11 +231,10 @@ TEST_P(muting, with_coroutines_and_batches_as_senders) {
     when(r.cown) << [](int&) {};
     co_await rota::suspend();
   };
-  (when(rt, b) << [&](int&) { when(r.cown) << [](int&) {}; }) +
-      (when(rt, b) << [&](int& x) {
-         ++x;
-         (when(r.cown) << [](int&) {}) + (when(r.cown) << [](int&) {});
-       });
+  (when(rt, b) << [&](int&) { when(r.cown) << [](int&) {}; }) + (when(rt, b) << [&](int& x) {
+    ++x;
+    (when(r.cown) << [](int&) {}) + (when(r.cown) << [](int&) {});
+  });
   for (auto* c : {&a, &b}) when(rt, *c) << [](int& x) { x += 10; };
   rt.quiesce();
   EXPECT_TRUE(a.counters().muted);
@@ -261,6 +264,26 @@ TEST_P(muting, begins_above_the_threshold) {
     EXPECT_EQ(wrong, 0) << "threshold " << threshold;
     EXPECT_FALSE(c.counters().overloaded);
     EXPECT_EQ(c.counters().passed, 9u);
+  }
+}
+
+TEST_P(muting, ends_with_the_last_reader_whoever_that_is) {
+  for (const bool reverse : {false, true}) {
+    runtime rt{options()};
+    auto c = make_cown<int>(0);
+    c.set_threshold(1);
+    async_event may_end[2];
+    for (async_event& e : may_end)
+      when(rt, read(c)) << [&e](const int&) -> task<> { co_await e.wait(); };
+    rt.quiesce();
+    EXPECT_TRUE(c.counters().overloaded);
+    for (int i = 0; i < 2; ++i) {
+      may_end[reverse ? 1 - i : i].set();
+      rt.quiesce();
+    }
+    EXPECT_FALSE(c.counters().overloaded);
+    EXPECT_TRUE(try_when(rt, c) << [](int&) {});
+    rt.quiesce();
   }
 }
 

@@ -66,9 +66,8 @@ TEST_P(cown_lifetime, cowns_that_a_behaviour_has_yet_to_come_to_are_kept) {
     auto c = rota_test::sorted_cowns<tracked>(3);
     hold(rt, c[held], open);
     when(rt, c[0], read(c[1]), c[2]) << [&](tracked&, const tracked&, tracked&) { ++ran; };
-    when(rt, read(c[0]), c[1], read(c[2])) << [&](const tracked&, tracked&, const tracked&) {
-      ++ran;
-    };
+    when(rt, read(c[0]), c[1], read(c[2]))
+        << [&](const tracked&, tracked&, const tracked&) { ++ran; };
     c.clear();
     EXPECT_EQ(tracked::alive, 3);
     open.set();

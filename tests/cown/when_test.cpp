@@ -244,7 +244,9 @@ TEST_P(when_result_of, an_exception_that_nobody_awaits_is_reported_with_a_name) 
     runtime rt{o};
     when(rt, c) << [](int&) { throw std::runtime_error("first"); };
     // The handle is gone before the end, and after it.
-    { when_result<> r = when(rt, c) << [](int&) { throw std::runtime_error("second"); }; }
+    {
+      when_result<> r = when(rt, c) << [](int&) { throw std::runtime_error("second"); };
+    }
     rt.quiesce();
     when(rt, c) << [](int& x) -> task<> {
       co_await rota::suspend();
@@ -446,9 +448,9 @@ TEST_P(when_batch, is_awaited_for_all_and_gives_the_first_exception) {
   const auto program = [&]() -> task<text> {
     co_await ((when(a) << [](int& x) { ++x; }) + (when() << [] {}) +
               (when(a, b) << [](int& x, int& y) -> task<> {
-                 co_await rota::suspend();
-                 y = ++x;
-               }));
+                co_await rota::suspend();
+                y = ++x;
+              }));
     EXPECT_EQ(b.counters().pending + a.counters().pending, 0u);
     rota::batch failing;
     failing += when(a) << [](int&) { throw std::runtime_error("first"); };

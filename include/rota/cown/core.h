@@ -250,12 +250,12 @@ struct behaviour : job {
 
   // Bits of state_. Only who has the behaviour in its hands touches them.
   enum : std::uint32_t {
-    on_pump = 4,   // has a pinned cown
-    member = 8,    // belongs to a batch, which gives it its cowns
-    mixed = 16,    // has a cown for reading, and others
-    listed = 32,   // is noted as waiting while it reads
-    holding = 64,  // has a pointer to each cown that it has yet to come to
-    as_task = 128, // a task runs it, and ends it
+    on_pump = 4,    // has a pinned cown
+    member = 8,     // belongs to a batch, which gives it its cowns
+    mixed = 16,     // has a cown for reading, and others
+    listed = 32,    // is noted as waiting while it reads
+    holding = 64,   // has a pointer to each cown that it has yet to come to
+    as_task = 128,  // a task runs it, and ends it
   };
   static constexpr unsigned size_shift = 16;  // granules of its memory; 0: not from the pool
   static constexpr std::uint32_t size_mask = 0xFF;

@@ -4,7 +4,8 @@
 //   int balance = co_await r;                                    // in a task
 //
 // Promised: when the result is there, the behaviour has given its cowns back. An exception is kept
-// for who awaits the result; if nobody does, it goes to options::on_unobserved. A behaviour that
+// for who awaits the result; if nobody does, it goes to options::on_unobserved (to stderr, if the
+// handle is dropped after the end and on a thread that is none of a runtime's). A behaviour that
 // was dropped before it began (its stop token, the end of the runtime) throws rota::cancelled.
 // Dropping the result does not stop the behaviour.
 //

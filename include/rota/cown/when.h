@@ -704,8 +704,8 @@ template <class... C>
   return detail::try_clause{when(rt, cowns...)};
 }
 
-// Gives a cown back before the running behaviour ends; its value is then somebody else's. Throws
-// std::logic_error if the behaviour does not have it, or none runs.
+// Gives a cown back before the running behaviour ends; its value is then somebody else's. Twice is
+// once. Throws std::logic_error if the cown is none of the behaviour's, or none runs.
 template <class T>
 void release(const cown_ptr<T>& c) {
   detail::behaviour* b = detail::running_behaviour();
@@ -764,6 +764,8 @@ class batch {
   awaiter operator co_await() { return awaiter{with_result()}; }
 
  private:
+  void send_members();
+
   detail::pool* home_ = nullptr;
   std::vector<detail::behaviour*> members_;
   detail::batch_state* state_ = nullptr;
