@@ -82,7 +82,9 @@ class pressure_board {
   class locked;
 
   static void name_mutor(behaviour& sender, behaviour& b) noexcept;
-  static bool mute(behaviour& b) noexcept;
+  static bool can_be_muted(const cown_base& c) noexcept;
+  static bool waits_for(const cown_base& mutor, const cown_base& c) noexcept;
+  bool mute(behaviour& b) noexcept;
   static void admit(cown_base& c) noexcept;
   static void forget_urges(behaviour& b) noexcept;
   void raise(dispatch& d, cown_base& first);
