@@ -13,8 +13,8 @@
 (* mute set of the overloaded cown, its mutor. It is free again when the     *)
 (* mutor is normal (0), or when something of high priority needs it.         *)
 (*                                                                           *)
-(* With all four switches off this is seed 001 as written. What each of them *)
-(* adds is told in README.md.                                                *)
+(* With all switches off this is seed 001 as written. What each of them adds *)
+(* is told in README.md.                                                     *)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
@@ -25,6 +25,9 @@ CONSTANTS
   Propagate,          \* sending to a muted cown mutes the sender too
   AcquireOverload,    \* a cown that passes a message on looks at its queue, too
   ClearOnPriority,    \* whom priority frees is taken out of the mute sets
+  Hopwise,            \* priority goes to the next cown of a message, hop by hop
+  Overlook,           \* a sender may not see that a receiver is not normal
+  Pressure,           \* how often the environment puts pressure on a cown
   TodoLine,           \* TRUE: no sender that is among the receivers is muted
   Mutant              \* "none", or the mistake that is made, see README.md
 
@@ -37,9 +40,12 @@ VARIABLES
   blocker,    \* the cown that holds the message which holds this one, or Null
   mutor,      \* whom a running cown will be muted by, or Null
   mute,       \* whom each cown has muted
+  pressure,   \* how often cowns may still be put under pressure
+  pressed,    \* those that are
   mistakes    \* what a step did and should not have; for the properties of steps
 
-vars == <<fuel, queue, scheduled, running, priority, blocker, mutor, mute, mistakes>>
+vars == <<fuel, queue, scheduled, running, priority, blocker, mutor, mute, pressure, pressed,
+          mistakes>>
 
 Null == 0
 
@@ -70,7 +76,19 @@ References(c) ==
 Load(c) == IF Mutant = "count_references" THEN References(c) ELSE Len(queue[c])
 Overloaded(c) == Load(c) > OverloadThreshold
 
-RequiresPriority(c) == Overloaded(c) \/ HighPriority(InQueue(c) \ {c}) # {}
+\* Of high priority, and held by messages in the queue of c from that place on.
+UrgentHolders(c, place) ==
+  HighPriority(UNION {{k \in queue[c][i] : k < c} : i \in place..Len(queue[c])})
+
+\* Where those that wait begin: the first one may run.
+FirstWaiting(c) == IF running[c] THEN 2 ELSE 1
+
+\* Of a cown that is about to run its first message.
+RequiresPriority(c) ==
+  \/ Overloaded(c)
+  \/ c \in pressed /\ Mutant # "pressure_forgotten"
+  \/ IF Hopwise THEN UrgentHolders(c, 2) # {} /\ Mutant # "prerun_forgets_holder"
+     ELSE HighPriority(InQueue(c) \ {c}) # {}
 
 RECURSIVE Blockers(_)
 Blockers(c) ==
@@ -82,7 +100,9 @@ Prioritizing(cs) ==
   LET lacking == cs \ HighPriority(cs)
   IN  lacking \cup UNION {Blockers(c) : c \in lacking}
 
-ValidMutor(c) == (priority[c] = 1 /\ Overloaded(c)) \/ priority[c] = -1
+ValidMutor(c) ==
+  \/ priority[c] = 1 /\ (Overloaded(c) \/ c \in pressed)
+  \/ priority[c] = -1
 
 (* ----------------------- properties of single steps ---------------------- *)
 
@@ -92,33 +112,40 @@ FreedEarly ==
     /\ priority[c] = -1 /\ priority'[c] = 0
     /\ \A k \in Cowns : c \in mute[k] => (priority[k] # 0 /\ priority'[k] # 0)
 
-\* A sender will be muted by a cown that is neither muted itself nor has a long queue.
+\* A sender will be muted by a cown that is neither muted itself, nor has a long queue, nor is
+\* under pressure.
 MutedIdly ==
   \E c \in Cowns :
     /\ mutor'[c] # mutor[c] /\ mutor'[c] # Null
     /\ priority[mutor'[c]] # -1
     /\ Len(queue[mutor'[c]]) <= OverloadThreshold
+    /\ mutor'[c] \notin pressed
 
 \* A message that names a cown of high priority entered a queue, and one that it has yet to
-\* acquire did not get high priority.
+\* acquire did not get high priority. Hop by hop it matters whom it holds, and where it is.
 HeldUp ==
   \E c \in Cowns :
     /\ Len(queue'[c]) > Len(queue[c])
     /\ LET m == queue'[c][Len(queue'[c])]
-       IN  /\ \E k \in m : priority[k] = 1
-           /\ \E k \in m : k >= c /\ priority'[k] # 1
+       IN  IF Hopwise
+             THEN priority'[c] # 1 /\ \E k \in m : k < c /\ priority[k] = 1
+             ELSE /\ \E k \in m : priority[k] = 1
+                  /\ \E k \in m : k >= c /\ priority'[k] # 1
 
 \* What falls in every step: fuel, then messages by the cowns that they have yet to reach, then
-\* muted cowns. A message in front of a running cown counts one less.
-Measure(f, q, r, p) ==
+\* muted cowns, then pressure. A message in front of a running cown counts one less.
+Measure(f, q, r, p, left, under) ==
   LET n == Cardinality(Cowns)
       hops == [c \in Cowns |->
                 SumOver(1..Len(q[c]), [i \in 1..Len(q[c]) |->
                   n + 2 + Cardinality({k \in q[c][i] : k > c})])]
   IN  (2 * n + 2) * f + SumOver(Cowns, hops)
       + Cardinality({c \in Cowns : p[c] = -1}) - Cardinality({c \in Cowns : r[c]})
+      + 2 * left + Cardinality(under)
 
-NotLess == Measure(fuel', queue', running', priority') >= Measure(fuel, queue, running, priority)
+NotLess ==
+  Measure(fuel', queue', running', priority', pressure', pressed')
+    >= Measure(fuel, queue, running, priority, pressure, pressed)
 
 Note ==
   mistakes' = mistakes
@@ -138,6 +165,8 @@ Init ==
   /\ blocker = [c \in Cowns |-> Null]
   /\ mutor = [c \in Cowns |-> Null]
   /\ mute = [c \in Cowns |-> {}]
+  /\ pressure = Pressure
+  /\ pressed = {}
   /\ mistakes = {}
 
 \* The end is no deadlock.
@@ -194,11 +223,20 @@ PassTo(cown) ==
     [] Mutant = "pass_to_neighbour" -> cown + 1
     [] OTHER -> Min(Rest(cown))
 
+\* Whether the message has priority to give away. Hop by hop only that of cowns which it holds by
+\* then: these wait for the next one, while the others are still free.
+Lends(cown) ==
+  IF Hopwise
+    THEN /\ \E c \in HighPriority(CurrentMessage(cown)) : c <= cown
+         /\ Mutant # "raise_skips_next"
+    ELSE HighPriority(CurrentMessage(cown)) # {}
+
 RaisedByAcquire(cown) ==
   LET loaded == AcquireOverload /\ Overloaded(cown)
+      ahead == IF Hopwise THEN {Min(Rest(cown))} ELSE Rest(cown)
   IN  CASE Mutant = "no_priority_in_acquire" -> {}
-        [] loaded -> Prioritizing(Rest(cown) \cup {cown})
-        [] HighPriority(CurrentMessage(cown)) # {} -> Prioritizing(Rest(cown))
+        [] loaded -> Prioritizing(ahead \cup {cown})
+        [] Lends(cown) -> Prioritizing(ahead)
         [] OTHER -> {}
 
 Passed(cown) ==
@@ -217,7 +255,7 @@ Acquire(cown) ==
                      ![cown] = (Mutant = "schedule_twice")]
   /\ blocker' = [blocker EXCEPT ![cown] = PassTo(cown)]
   /\ queue' = Passed(cown)
-  /\ UNCHANGED <<fuel, running, mutor>>
+  /\ UNCHANGED <<fuel, running, mutor, pressure, pressed>>
   /\ Note
 
 (* Prerun: the greatest cown of a message starts to run it.                   *)
@@ -237,38 +275,45 @@ Prerun(cown) ==
   /\ priority' = FreePriority(PriorityToRun(cown), mute)
   /\ mute' = FreeMute(PriorityToRun(cown), mute)
   /\ scheduled' = FreeScheduled(PriorityToRun(cown), mute, scheduled)
-  /\ UNCHANGED <<fuel, queue, mutor>>
+  /\ UNCHANGED <<fuel, queue, mutor, pressure, pressed>>
   /\ Note
 
 (* Send: a running behaviour sends one more. It may be muted for it later.    *)
+(* seen are those receivers that the sender pays attention to: all or, if it  *)
+(* reads what is out of date, none. Hop by hop it gives no priority, since    *)
+(* the message holds nothing yet.                                             *)
 
-RaisedBySend(receivers) ==
-  IF HighPriority(receivers) = {} \/ Mutant = "no_priority_in_send" THEN {}
-  ELSE Prioritizing(receivers)
+SeenOf(receivers) ==
+  IF Overlook /\ \E c \in receivers : priority[c] # 0 THEN {receivers, {}} ELSE {receivers}
+
+SendGives == IF Hopwise THEN Mutant = "priority_in_send" ELSE Mutant # "no_priority_in_send"
+
+RaisedBySend(receivers, seen) ==
+  IF HighPriority(seen) # {} /\ SendGives THEN Prioritizing(receivers) ELSE {}
 
 Careless == Mutant = "mute_among_receivers"
 
 \* Whether the senders, the cowns of the running message, may be muted for what they send.
-MayMute(senders, receivers) ==
-  /\ HighPriority(receivers) # {} \/ (Propagate /\ LowPriority(receivers) # {})
+MayMute(senders, receivers, seen) ==
+  /\ HighPriority(seen) # {} \/ (Propagate /\ LowPriority(seen) # {})
   /\ Careless \/ \A c \in senders : priority[c] = 0
   /\ Careless \/ ~TodoLine \/ senders \cap receivers = {}
 
-Mutors(senders, receivers) ==
-  IF MayMute(senders, receivers)
+Mutors(senders, receivers, seen) ==
+  IF MayMute(senders, receivers, seen)
     THEN {c \in (IF Careless THEN receivers ELSE receivers \ senders) : ValidMutor(c)}
     ELSE {}
 
 MinOrNull(S) == IF S = {} THEN Null ELSE Min(S)
 
-NextMutor(cown, receivers) ==
+NextMutor(cown, receivers, seen) ==
   IF mutor[cown] # Null THEN mutor[cown]
-  ELSE MinOrNull(Mutors(CurrentMessage(cown), receivers))
+  ELSE MinOrNull(Mutors(CurrentMessage(cown), receivers, seen))
 
 \* Whom the mutant mutes before the behaviour has completed.
-TooSoon(cown, receivers) ==
-  IF Mutant # "mute_in_send" \/ NextMutor(cown, receivers) = Null THEN {}
-  ELSE {c \in CurrentMessage(cown) : priority[c] = 0} \ RaisedBySend(receivers)
+TooSoon(cown, receivers, seen) ==
+  IF Mutant # "mute_in_send" \/ NextMutor(cown, receivers, seen) = Null THEN {}
+  ELSE {c \in CurrentMessage(cown) : priority[c] = 0} \ RaisedBySend(receivers, seen)
 
 WithSent(receivers) ==
   LET to == IF Mutant = "send_to_greatest" THEN Max(receivers) ELSE Min(receivers)
@@ -279,21 +324,22 @@ Send(cown) ==
   /\ running[cown]
   /\ fuel > 0
   /\ fuel' = fuel - 1
-  /\ \E receivers \in SUBSET Cowns \ {{}} :
+  /\ \E receivers \in SUBSET Cowns \ {{}} : \E seen \in SeenOf(receivers) :
        /\ queue' = WithSent(receivers)
-       /\ IF TooSoon(cown, receivers) = {}
-            THEN /\ priority' = RaisedPriority(RaisedBySend(receivers))
-                 /\ scheduled' = RaisedScheduled(RaisedBySend(receivers))
-                 /\ mute' = RaisedMute(RaisedBySend(receivers))
-                 /\ mutor' = [mutor EXCEPT ![cown] = NextMutor(cown, receivers)]
-            ELSE /\ priority' = [c \in Cowns |-> IF c \in TooSoon(cown, receivers) THEN -1
-                                 ELSE RaisedPriority(RaisedBySend(receivers))[c]]
-                 /\ scheduled' = [c \in Cowns |-> c \notin TooSoon(cown, receivers)
-                                 /\ RaisedScheduled(RaisedBySend(receivers))[c]]
-                 /\ mute' = [RaisedMute(RaisedBySend(receivers)) EXCEPT
-                                 ![NextMutor(cown, receivers)] = @ \cup TooSoon(cown, receivers)]
+       /\ IF TooSoon(cown, receivers, seen) = {}
+            THEN /\ priority' = RaisedPriority(RaisedBySend(receivers, seen))
+                 /\ scheduled' = RaisedScheduled(RaisedBySend(receivers, seen))
+                 /\ mute' = RaisedMute(RaisedBySend(receivers, seen))
+                 /\ mutor' = [mutor EXCEPT ![cown] = NextMutor(cown, receivers, seen)]
+            ELSE /\ priority' = [c \in Cowns |-> IF c \in TooSoon(cown, receivers, seen) THEN -1
+                                 ELSE RaisedPriority(RaisedBySend(receivers, seen))[c]]
+                 /\ scheduled' = [c \in Cowns |-> c \notin TooSoon(cown, receivers, seen)
+                                 /\ RaisedScheduled(RaisedBySend(receivers, seen))[c]]
+                 /\ mute' = [RaisedMute(RaisedBySend(receivers, seen)) EXCEPT
+                                 ![NextMutor(cown, receivers, seen)] =
+                                   @ \cup TooSoon(cown, receivers, seen)]
                  /\ UNCHANGED mutor
-  /\ UNCHANGED <<running, blocker>>
+  /\ UNCHANGED <<running, blocker, pressure, pressed>>
   /\ Note
 
 (* Complete: all cowns of the message are released, or muted if it sent to    *)
@@ -305,7 +351,9 @@ Muting(cown) ==
 
 Emptied(cown) ==
   IF mutor[cown] # Null \/ Mutant = "priority_not_reset" THEN {}
-  ELSE {c \in CurrentMessage(cown) : Len(queue[c]) = (IF c = cown THEN 1 ELSE 0)}
+  ELSE {c \in CurrentMessage(cown) :
+          /\ Len(queue[c]) = (IF c = cown THEN 1 ELSE 0)
+          /\ c \notin pressed \/ Mutant = "pressure_forgotten"}
 
 DonePriority(cown) ==
   LET muting == Muting(cown)
@@ -332,7 +380,7 @@ Complete(cown) ==
   /\ priority' = FreePriority(DonePriority(cown), DoneMute(cown))
   /\ mute' = FreeMute(DonePriority(cown), DoneMute(cown))
   /\ scheduled' = FreeScheduled(DonePriority(cown), DoneMute(cown), DoneScheduled(cown))
-  /\ UNCHANGED <<fuel, blocker>>
+  /\ UNCHANGED <<fuel, blocker, pressure, pressed>>
   /\ Note
 
 (* Unmute: frees whom normal cowns have muted. With Eager there is never      *)
@@ -351,16 +399,54 @@ Unmute ==
   /\ priority' = [c \in Cowns |-> IF c \in Unmuting THEN 0 ELSE priority[c]]
   /\ mute' = [k \in Cowns |-> IF OnIdle \/ priority[k] = 0 THEN {} ELSE mute[k]]
   /\ scheduled' = [c \in Cowns |-> c \in Unmuting \/ scheduled[c]]
+  /\ UNCHANGED <<fuel, queue, running, blocker, mutor, pressure, pressed>>
+  /\ Note
+
+(* Press: the environment cannot take more from a cown. That is as good as a  *)
+(* long queue: it gets priority, with all that it waits behind, and its       *)
+(* senders are muted. Release: now it can. Nothing need ever be sent to it    *)
+(* again, so those whom it has muted are freed here and now, unless it has    *)
+(* priority for another reason.                                               *)
+
+RaisedByPress(cown) ==
+  IF Mutant = "press_skips_blockers" THEN {cown} ELSE Prioritizing({cown})
+
+Press(cown) ==
+  /\ pressure > 0
+  /\ cown \notin pressed
+  /\ pressure' = pressure - 1
+  /\ pressed' = pressed \cup {cown}
+  /\ priority' = RaisedPriority(RaisedByPress(cown))
+  /\ scheduled' = RaisedScheduled(RaisedByPress(cown))
+  /\ mute' = RaisedMute(RaisedByPress(cown))
   /\ UNCHANGED <<fuel, queue, running, blocker, mutor>>
+  /\ Note
+
+StaysHigh(cown) ==
+  \/ Overloaded(cown)
+  \/ UrgentHolders(cown, FirstWaiting(cown)) # {} /\ Mutant # "release_forgets_holder"
+  \/ Mutant = "release_keeps_high"
+
+PriorityAtRelease(cown) ==
+  [priority EXCEPT ![cown] = IF @ = 1 /\ ~StaysHigh(cown) THEN 0 ELSE @]
+
+Release(cown) ==
+  /\ cown \in pressed
+  /\ pressed' = pressed \ {cown}
+  /\ priority' = FreePriority(PriorityAtRelease(cown), mute)
+  /\ mute' = FreeMute(PriorityAtRelease(cown), mute)
+  /\ scheduled' = FreeScheduled(PriorityAtRelease(cown), mute, scheduled)
+  /\ UNCHANGED <<fuel, queue, running, blocker, mutor, pressure>>
   /\ Note
 
 Run(cown) == Acquire(cown) \/ Prerun(cown) \/ Send(cown) \/ Complete(cown)
 
-Next == Terminating \/ \E c \in Cowns : Run(c) \/ Unmute
+Next == Terminating \/ \E c \in Cowns : Run(c) \/ Press(c) \/ Release(c) \/ Unmute
 
 Spec ==
   /\ Init /\ [][Next]_vars
   /\ \A c \in Cowns : WF_vars(Run(c))
+  /\ \A c \in Cowns : WF_vars(Release(c))
   /\ WF_vars(Unmute)
 
 (* -------------------------- properties: the seed's ----------------------- *)
@@ -406,9 +492,12 @@ SelfInCurrentMessage == \A c \in Cowns : queue[c] # <<>> => c \in CurrentMessage
 HighPriorityScheduledOrAcquired ==
   \A c \in HighPriority(Cowns) : scheduled[c] \/ Acquired(c)
 
-HighPriorityInQueue == \A c \in HighPriority(Cowns) : \E k \in Cowns : c \in InQueue(k)
+\* Pressure is a reason for priority without work, here and below.
+HighPriorityInQueue ==
+  \A c \in HighPriority(Cowns) \ pressed : \E k \in Cowns : c \in InQueue(k)
 
-SleepingIsNormalOrRequired == \A c \in Cowns : Sleeping(c) => priority[c] = 0 \/ Required(c)
+SleepingIsNormalOrRequired ==
+  \A c \in Cowns \ pressed : Sleeping(c) => priority[c] = 0 \/ Required(c)
 
 Termination == <>[](\A c \in Cowns : Sleeping(c))
 
@@ -421,6 +510,13 @@ MutedForLoad == "muted idly" \notin mistakes
 UrgencyPassedOn == "held up" \notin mistakes
 MeasureFalls == "not less" \notin mistakes
 
+\* A cown in whose queue a message waits that holds one of high priority has it, too. This is what
+\* Nonblocking rests on.
+WaitedForIsHigh ==
+  \A c \in Cowns : UrgentHolders(c, FirstWaiting(c)) # {} => priority[c] = 1
+
+PressedIsHigh == \A c \in pressed : priority[c] = 1
+
 \* With Eager.
 NormalMutesNobody == Eager => \A k \in Cowns : priority[k] = 0 => mute[k] = {}
 
@@ -429,7 +525,8 @@ MuteSetIsLow == \A k \in Cowns : \A c \in mute[k] : priority[c] = -1
 MuteSetsDisjoint == \A k \in Cowns : \A l \in Cowns : k # l => mute[k] \cap mute[l] = {}
 NoMuteLeftAtEnd == (\A c \in Cowns : Sleeping(c)) => \A k \in Cowns : mute[k] = {}
 
-\* These do not hold.
-HighPriorityHasWork == \A c \in HighPriority(Cowns) : queue[c] # <<>> \/ Acquired(c)
-SleepingIsNormal == \A c \in Cowns : Sleeping(c) => priority[c] = 0
+\* With Hopwise: otherwise priority is given to cowns that a message has yet to reach.
+HighPriorityHasWork ==
+  Hopwise => \A c \in HighPriority(Cowns) \ pressed : queue[c] # <<>> \/ Acquired(c)
+SleepingIsNormal == Hopwise => \A c \in Cowns \ pressed : Sleeping(c) => priority[c] = 0
 =============================================================================

@@ -21,7 +21,17 @@ namespace {
 
 constexpr const char* all_variants[] = {
     "backpressure",       "backpressure_eager",   "backpressure_propagation",
-    "backpressure_naive", "backpressure_acquire", "backpressure_full"};
+    "backpressure_naive", "backpressure_acquire", "backpressure_full",
+    "backpressure_built", "backpressure_pressed"};
+
+constexpr backpressure_variant as_built{
+    .eager = true, .propagate = true, .acquire = true, .hopwise = true, .overlook = true};
+constexpr backpressure_variant under_pressure{.eager = true,
+                                              .propagate = true,
+                                              .acquire = true,
+                                              .hopwise = true,
+                                              .overlook = true,
+                                              .pressed = true};
 
 // "3/2/1": cowns, fuel, threshold.
 std::vector<setting> size(std::string_view text, std::vector<setting> more = {}) {
@@ -68,6 +78,7 @@ TEST(BackpressureModel, EveryPropertyHolds) {
   }
   EXPECT_EQ(check_model("backpressure", size("3/3/2")).violated(), "");
   EXPECT_EQ(check_model("backpressure_full", size("3/3/1")).violated(), "");
+  EXPECT_EQ(check_model("backpressure_built", size("3/3/1")).violated(), "");
 }
 
 // As counted when the variants were designed: 42 at 3/4/2, and 506 at 4/4/2, which takes too long
@@ -100,6 +111,8 @@ TEST(BackpressureModel, VariantsHaveTheirStates) {
   EXPECT_EQ(distinct("backpressure_naive", "3/3/1"), 41940u);
   EXPECT_EQ(distinct("backpressure_acquire", "3/3/1"), 39846u);
   EXPECT_EQ(distinct("backpressure_full", "3/3/1"), 36311u);
+  EXPECT_EQ(distinct("backpressure_built", "3/3/1"), 31013u);
+  EXPECT_EQ(distinct("backpressure_pressed", "2/3/1"), 3260u);
 }
 
 // What one might expect of mute sets and priorities, and does not hold in the seed.
@@ -140,6 +153,14 @@ TEST(BackpressureModel, EndsOnlyIfItIsFair) {
   EXPECT_TRUE(eager.fails("Termination"));
 }
 
+// Nobody else frees those whom a cown under pressure has muted.
+TEST(BackpressureModel, EndsUnderPressureOnlyIfItIsTakenAway) {
+  const auto seen =
+      check_model("backpressure_pressed", size("2/2/1"),
+                  {.properties = {"Termination"}, .fairness = {{"Release", fairness::none}}});
+  EXPECT_TRUE(seen.fails("Termination"));
+}
+
 // All steps of all states, each looked at once.
 template <class F>
 void for_each_step(const typed_system<backpressure>& system, F f) {
@@ -175,9 +196,12 @@ TEST(BackpressureModel, AMeasureFallsInEveryStep) {
   const backpressure_variant variants[] = {{},
                                            {.eager = true},
                                            {.propagate = true},
-                                           {.eager = true, .propagate = true, .acquire = true}};
+                                           {.eager = true, .propagate = true, .acquire = true},
+                                           as_built,
+                                           under_pressure};
   for (const auto& variant : variants) {
     backpressure model{variant, false};
+    if (variant.pressed) model.cowns = 2;
     model.fuel = 2;
     model.threshold = 1;
     std::size_t wrong = 0;
@@ -188,6 +212,21 @@ TEST(BackpressureModel, AMeasureFallsInEveryStep) {
         });
     EXPECT_EQ(wrong, 0u);
   }
+}
+
+// Pressure acts like load: senders to a cown with a short queue are muted, until it is taken away.
+TEST(BackpressureModel, PressureAloneMutesAndItsEndFrees) {
+  backpressure model{under_pressure, true};
+  model.cowns = 2;
+  model.fuel = 1;
+  std::size_t muted = 0;
+  std::size_t freed = 0;
+  for_each_step(typed_system<backpressure>{model}, [&](const auto& from, label by, const auto& to) {
+    if (by.action == backpressure::complete) muted += to.low != from.low;
+    if (by.action == backpressure::release) freed += to.low != from.low;
+  });
+  EXPECT_GT(muted, 0u) << "although no queue can be longer than 2";
+  EXPECT_GT(freed, 0u);
 }
 
 // Nothing that we check needs the line that the seed asks to justify, with or without extensions.
@@ -207,8 +246,9 @@ struct mistake {
 };
 
 constexpr mistake mistakes[] = {
-    {"no_blocker_walk", "Nonblocking", "3/3/2"},
+    {"no_blocker_walk", "WaitedForIsHigh"},
     {"no_priority_in_send", "UrgencyPassedOn"},
+    {"priority_in_send", "HighPriorityHasWork"},
     {"no_priority_in_acquire", "Nonblocking"},
     {"no_wake_by_priority", "HighPriorityScheduledOrAcquired"},
     {"priority_not_reset", "HighPriorityInQueue"},
@@ -230,11 +270,19 @@ constexpr mistake mistakes[] = {
     {"send_to_greatest", "BehaviourAcquisition"},
     {"only_dropped", "NormalMutesNobody"},
     {"no_cascade", "NormalMutesNobody", "3/3/1"},
+    {"raise_skips_next", "Nonblocking"},
+    {"prerun_forgets_holder", "WaitedForIsHigh", "2/3/2"},
+    {"press_skips_blockers", "Nonblocking", "2/2/1"},
+    {"pressure_forgotten", "PressedIsHigh", "2/2/1"},
+    {"release_keeps_high", "Termination", "2/2/1"},
+    {"release_forgets_holder", "Nonblocking", "2/3/2"},
 };
 
-// Returns all properties that were violated.
-std::set<std::string> expect_caught(const char* model) {
-  const std::vector<std::string> planted = model_named(model).mutants();
+// Plants each mistake of the model from the given one on. Returns all properties that were
+// violated.
+std::set<std::string> expect_caught(const char* model, std::string_view from = "no_blocker_walk") {
+  std::vector<std::string> planted = model_named(model).mutants();
+  planted.erase(planted.begin(), std::find(planted.begin(), planted.end(), from));
   std::set<std::string> caught;
   std::set<std::string> violated;
   for (const mistake& m : mistakes) {
@@ -249,7 +297,14 @@ std::set<std::string> expect_caught(const char* model) {
   return violated;
 }
 
-TEST(BackpressureModel, MistakesInWhatWeBuildAreCaught) { expect_caught("backpressure_full"); }
+TEST(BackpressureModel, MistakesInTheExtensionsAreCaught) { expect_caught("backpressure_full"); }
+
+TEST(BackpressureModel, MistakesInWhatWeBuildAreCaught) { expect_caught("backpressure_built"); }
+
+TEST(BackpressureModel, MistakesAboutPressureAreCaught) {
+  const auto violated = expect_caught("backpressure_pressed", "press_skips_blockers");
+  EXPECT_TRUE(violated.contains("PressedIsHigh"));
+}
 
 // A property that no mistake can violate would say nothing.
 TEST(BackpressureModel, MistakesInTheSeedAreCaughtAndViolateEveryProperty) {

@@ -9,6 +9,10 @@ std::vector<model_entry> backpressure_models() {
                         bool clears = false) {
     return describe<backpressure>(name, summary, backpressure{v, clears});
   };
+  const backpressure_variant built{
+      .eager = true, .propagate = true, .acquire = true, .hopwise = true, .overlook = true};
+  backpressure_variant pressed = built;
+  pressed.pressed = true;
   return {
       entry("backpressure", "cowns that mute the senders of overloaded ones (seed 001, as written)",
             {}),
@@ -21,8 +25,12 @@ std::vector<model_entry> backpressure_models() {
       entry("backpressure_acquire",
             "eager, and a cown that only passes messages on can be overloaded",
             {.eager = true, .acquire = true}),
-      entry("backpressure_full", "eager, propagation, acquire, and clean mute sets: what we build",
+      entry("backpressure_full", "eager, propagation, acquire, and clean mute sets",
             {.eager = true, .propagate = true, .acquire = true}, true),
+      entry("backpressure_built", "full, with priority hop by hop and senders that do not lock",
+            built, true),
+      entry("backpressure_pressed", "built, and causes outside can put pressure on a cown", pressed,
+            true),
   };
 }
 

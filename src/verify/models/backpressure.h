@@ -13,6 +13,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct backpressure_variant {
   bool eager = false;      // the step that makes a mutor normal frees whom it muted
   bool propagate = false;  // sending to a muted cown mutes the sender too
   bool acquire = false;    // overload is looked for in Acquire, not only in Prerun
+  bool hopwise = false;    // priority goes to the next cown of a message, hop by hop
+  bool overlook = false;   // a sender may not see that a receiver is not normal
+  bool pressed = false;    // the environment can put pressure on a cown
 };
 
 class backpressure {
@@ -32,12 +36,12 @@ class backpressure {
   using set = state::set;
   using packed = state::packed;
 
-  enum act { terminating, acquire, prerun, send, complete, unmute };
+  enum act { terminating, acquire, prerun, send, complete, press, release };
 
   enum class mistake : std::uint8_t {
     none,
     no_blocker_walk,
-    no_priority_in_send,
+    no_priority_in_send,  // hop by hop: priority_in_send
     no_priority_in_acquire,
     no_wake_by_priority,
     priority_not_reset,
@@ -57,17 +61,30 @@ class backpressure {
     schedule_twice,
     send_twice,
     send_to_greatest,
-    only_dropped,  // with eager unmuting only
-    no_cascade,    // with eager unmuting and propagation only
+    // With eager unmuting only, the second with propagation only.
+    only_dropped,
+    no_cascade,
+    // Hop by hop only.
+    raise_skips_next,
+    prerun_forgets_holder,
+    // With pressure only.
+    press_skips_blockers,
+    pressure_forgotten,
+    release_keeps_high,
+    release_forgets_holder,
   };
 
   backpressure() = default;
   backpressure(backpressure_variant v, bool clears)
-      : fuel(v.propagate ? 4 : 3), variant(v), clear(clears) {}
+      : fuel(v.propagate && !v.pressed ? 4 : 3),
+        pressure(v.pressed ? 1 : 0),
+        variant(v),
+        clear(clears) {}
 
   int cowns = 3;
   int fuel = 3;  // 4 is the least with which propagation shows at this threshold
   int threshold = 2;
+  int pressure = 0;
   backpressure_variant variant;
   bool clear = false;
   bool asks = true;
@@ -78,6 +95,8 @@ class backpressure {
     c("Cowns", cowns, 1, int{state::most_cowns}, "how many cowns");
     c("BehaviourLimit", fuel, 0, int{state::most_messages} - 1, "how many behaviours are sent");
     c("OverloadThreshold", threshold, 0, int{state::most_messages}, "a longer queue is overloaded");
+    if (variant.pressed)
+      c("Pressure", pressure, 0, int{state::most_pressure}, "how often a cown is put under it");
     c("ClearOnPriority", clear, "whom priority frees leaves the mute sets");
     c("TodoLine", asks, "no sender that is among the receivers is muted");
     c("Mutant", mutant, mistakes(), "a mistake to plant");
@@ -99,6 +118,10 @@ class backpressure {
                             {"Prerun", n(), "Run", fairness::weak},
                             {"Send", n(), "Run", fairness::weak},
                             {"Complete", n(), "Run", fairness::weak}};
+    if (variant.pressed) {
+      all.push_back({"Press", n(), "", fairness::none});
+      all.push_back({"Release", n(), "", fairness::weak});
+    }
     if (unmutes_later()) all.push_back({"Unmute", 1, "", fairness::weak});
     return all;
   }
@@ -107,6 +130,7 @@ class backpressure {
   void initial(Emit emit) const {
     state s;
     s.fuel = static_cast<std::uint8_t>(fuel);
+    s.pressure = static_cast<std::uint8_t>(pressure);
     s.scheduled = layout().all();
     for (unsigned c = 0; c < n(); ++c) layout().push(s, c, bit(c));
     emit(s);
@@ -121,17 +145,22 @@ class backpressure {
       if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
         emit(prerun, c, preran(s, c, msg));
       if (s.running & bit(c)) {
-        if (s.fuel > 0)
-          for (unsigned receivers = 1; receivers <= layout().all(); ++receivers)
-            emit(send, c, sent(s, c, static_cast<set>(receivers)));
+        for (unsigned m = 1; s.fuel > 0 && m <= layout().all(); ++m) {
+          const set receivers = static_cast<set>(m);
+          emit(send, c, sent(s, c, receivers, receivers));
+          if (variant.overlook && (receivers & s.special()))
+            emit(send, c, sent(s, c, receivers, 0));
+        }
         emit(complete, c, completed(s, c, msg));
       }
+      if (s.pressure > 0 && !(s.pressed & bit(c))) emit(press, c, pressed(s, c));
+      if (s.pressed & bit(c)) emit(release, c, released(s, c));
       // Stands under the choice of a cown in the seed, hence one step for each.
       if (unmutes_later()) {
         state t = s;
         if (unmuted(t)) {
           note_freed(s, t);
-          emit(unmute, 0, t);
+          emit(unmute(), 0, t);
         }
       }
     }
@@ -196,34 +225,34 @@ class backpressure {
       if (!s.high) return true;
       set somewhere = 0;
       for (unsigned c = 0; c < n(); ++c) somewhere |= layout().queued(s, c);
-      return !(s.high & ~somewhere);
+      return !(s.high & ~s.pressed & ~somewhere);
     });
     p.invariant("SleepingIsNormalOrRequired", [this](const state& s) {
       const set odd = special_sleepers(s);
-      return !odd || !(odd & ~required_ones(s));
+      return !odd || !(odd & ~required_ones(s) & ~s.pressed);
     });
     // Ours. The first three are about steps, which note what they should not do.
     p.invariant("FreedByNormal", [](const state& s) { return !(s.mistakes & state::freed_early); });
     p.invariant("MutedForLoad", [](const state& s) { return !(s.mistakes & state::muted_idly); });
     p.invariant("UrgencyPassedOn", [](const state& s) { return !(s.mistakes & state::held_up); });
+    p.invariant("WaitedForIsHigh", [this](const state& s) {
+      return each([&](unsigned c) { return (s.high & bit(c)) || !urgent_holders(s, c); });
+    });
     if (variant.eager)
       p.invariant("NormalMutesNobody", [this](const state& s) {
         return each([&](unsigned k) { return (s.special() & bit(k)) || !s.mute[k]; });
       });
     if (clear) tidiness(p);
     if (clear || variant.eager) emptiness(p);
+    if (variant.hopwise) thrift(p);
+    if (variant.pressed)
+      p.invariant("PressedIsHigh", [](const state& s) { return !(s.pressed & ~s.high); });
 
     p.known_to_fail();
     if (deadlocks) progress(p);
     if (!clear) tidiness(p);
     if (!clear && !variant.eager) emptiness(p);
-    p.invariant("HighPriorityHasWork", [this](const state& s) {
-      set with_work = acquired_ones(s);
-      for (unsigned c = 0; c < n(); ++c)
-        if (s.length[c]) with_work |= bit(c);
-      return !(s.high & ~with_work);
-    });
-    p.invariant("SleepingIsNormal", [this](const state& s) { return !special_sleepers(s); });
+    if (!variant.hopwise) thrift(p);
   }
 
   template <class F>
@@ -242,8 +271,11 @@ class backpressure {
   //   Prerun    counts as running
   //   Complete  a message, for at most all cowns muted
   //   Unmute    a muted cown
+  //   Press     one of the pressure, for a pressed cown
+  //   Release   a pressed cown
   unsigned measure(const state& s) const {
-    unsigned m = (2 * n() + 2) * s.fuel + count(s.low) - count(s.running);
+    unsigned m = (2 * n() + 2) * s.fuel + count(s.low) - count(s.running) + 2 * s.pressure +
+                 count(s.pressed);
     for (unsigned c = 0; c < n(); ++c)
       for (word q = s.queue[c]; q; q >>= n())
         m += n() + 2 + count(static_cast<set>(q & layout().all() & state::above(c)));
@@ -257,13 +289,14 @@ class backpressure {
   static unsigned last(set m) { return state::last(m); }
   static unsigned count(set m) { return static_cast<unsigned>(std::popcount(m)); }
   unsigned n() const { return static_cast<unsigned>(cowns); }
-  backpressure_layout layout() const { return backpressure_layout{n()}; }
+  backpressure_layout layout() const { return {n(), variant.pressed}; }
   bool is(mistake m) const { return mutant == m; }
 
+  // In the order of `mistake`.
   std::vector<std::string> mistakes() const {
     std::vector<std::string> names{"none",
                                    "no_blocker_walk",
-                                   "no_priority_in_send",
+                                   variant.hopwise ? "priority_in_send" : "no_priority_in_send",
                                    "no_priority_in_acquire",
                                    "no_wake_by_priority",
                                    "priority_not_reset",
@@ -285,6 +318,13 @@ class backpressure {
                                    "send_to_greatest"};
     if (variant.eager) names.push_back("only_dropped");
     if (variant.eager && variant.propagate) names.push_back("no_cascade");
+    const auto add = [&](std::initializer_list<const char*> more) {
+      names.insert(names.end(), more.begin(), more.end());
+    };
+    if (variant.hopwise) add({"raise_skips_next", "prerun_forgets_holder"});
+    if (variant.pressed)
+      add({"press_skips_blockers", "pressure_forgotten", "release_keeps_high",
+           "release_forgets_holder"});
     return names;
   }
 
@@ -317,6 +357,13 @@ class backpressure {
     set m = 0;
     for (unsigned c = 0; c < n(); ++c) m |= static_cast<set>(layout().queued(s, c) & below(c));
     return m;
+  }
+  // Of high priority, and held by messages that wait in this queue.
+  set urgent_holders(const state& s, unsigned c) const {
+    set waiting = 0;
+    for (word q = s.running & bit(c) ? s.queue[c] >> n() : s.queue[c]; q; q >>= n())
+      waiting |= static_cast<set>(q & below(c));
+    return waiting & s.high;
   }
   // Needed by a message that has yet to come to them.
   set required_ones(const state& s) const {
@@ -359,6 +406,18 @@ class backpressure {
     p.invariant("NoMuteLeftAtEnd",
                 [this](const state& s) { return !muted(s) || !everybody_sleeps(s); });
   }
+  // These two fail where priority is given to cowns that a message has yet to reach.
+  template <class P>
+  void thrift(P& p) const {
+    p.invariant("HighPriorityHasWork", [this](const state& s) {
+      set with_work = acquired_ones(s);
+      for (unsigned c = 0; c < n(); ++c)
+        if (s.length[c]) with_work |= bit(c);
+      return !(s.high & ~s.pressed & ~with_work);
+    });
+    p.invariant("SleepingIsNormal",
+                [this](const state& s) { return !(special_sleepers(s) & ~s.pressed); });
+  }
 
   // Sleeping cowns that are not of normal priority.
   set special_sleepers(const state& s) const {
@@ -388,8 +447,10 @@ class backpressure {
     state t = s;
     const set rest = msg & state::above(c);
     const bool looks = variant.acquire && overloaded(s, c);
-    if (((msg & s.high) || looks) && !is(mistake::no_priority_in_acquire))
-      prioritise(t, looks ? static_cast<set>(rest | bit(c)) : rest);
+    if ((lends(s, c, msg) || looks) && !is(mistake::no_priority_in_acquire)) {
+      const set ahead = variant.hopwise ? bit(first(rest)) : rest;
+      prioritise(t, looks ? static_cast<set>(ahead | bit(c)) : ahead);
+    }
     if (!is(mistake::schedule_twice)) t.scheduled &= static_cast<set>(~bit(c));
     const unsigned to = is(mistake::acquire_out_of_order) ? last(rest)
                         : is(mistake::pass_to_neighbour)  ? c + 1
@@ -397,16 +458,29 @@ class backpressure {
     t.blocker[c] = static_cast<std::uint8_t>(to + 1);
     layout().pop(t, c);
     if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
-    if ((msg & s.high) && (rest & ~t.high)) t.mistakes |= state::held_up;
+    note_held_up(s, t, to, msg);
     return t;
+  }
+
+  // Whether a message has priority to give away when c passes it on. Hop by hop only that of cowns
+  // which it holds by then: these wait for the next one, while the others are still free.
+  bool lends(const state& s, unsigned c, set msg) const {
+    if (!variant.hopwise) return msg & s.high;
+    return (msg & s.high & ~state::above(c)) && !is(mistake::raise_skips_next);
+  }
+
+  // A message with priority to give away came to a cown.
+  void note_held_up(const state& s, state& t, unsigned to, set msg) const {
+    const set lenders = variant.hopwise ? msg & below(to) : msg;
+    const set due = variant.hopwise ? bit(to) : static_cast<set>(msg & ~below(to));
+    if ((lenders & s.high) && (due & ~t.high)) t.mistakes |= state::held_up;
   }
 
   state preran(const state& s, unsigned c, set msg) const {
     state t = s;
-    const bool needs = overloaded(s, c) || (layout().queued(s, c) & s.high & ~bit(c));
-    t.high = static_cast<set>((s.high & ~bit(c)) | (needs ? bit(c) : 0));
-    t.low &= static_cast<set>(~bit(c));
     t.running |= bit(c);
+    t.high = static_cast<set>((s.high & ~bit(c)) | (needs_priority(t, c) ? bit(c) : 0));
+    t.low &= static_cast<set>(~bit(c));
     for (unsigned k = 0; k < n(); ++k)
       if ((msg & bit(k)) && !is(mistake::keep_blocker)) t.blocker[k] = 0;
     if (variant.eager) free_all(s, t);
@@ -414,18 +488,25 @@ class backpressure {
     return t;
   }
 
-  state sent(const state& s, unsigned c, set receivers) const {
+  // Of a running cown.
+  bool needs_priority(const state& s, unsigned c) const {
+    if (overloaded(s, c)) return true;
+    if (!variant.hopwise) return layout().queued(s, c) & s.high & ~bit(c);
+    if ((s.pressed & bit(c)) && !is(mistake::pressure_forgotten)) return true;
+    return urgent_holders(s, c) && !is(mistake::prerun_forgets_holder);
+  }
+
+  // To those of the receivers that are in `seen` the sender pays attention: all or, if it reads
+  // what is out of date, none. Hop by hop it gives no priority: the message holds nothing yet.
+  state sent(const state& s, unsigned c, set receivers, set seen) const {
     state t = s;
-    if (receivers & s.high) {
-      if (!is(mistake::no_priority_in_send)) prioritise(t, receivers);
-      choose_mutor(s, t, c, receivers);
-    } else if (variant.propagate && (receivers & s.low)) {
-      choose_mutor(s, t, c, receivers);
-    }
+    const bool gives = variant.hopwise == is(mistake::no_priority_in_send);
+    if ((seen & s.high) && gives) prioritise(t, receivers);
+    if (seen & (variant.propagate ? s.special() : s.high)) choose_mutor(s, t, c, receivers);
     const unsigned to = is(mistake::send_to_greatest) ? last(receivers) : first(receivers);
     layout().push(t, to, receivers);
     if (is(mistake::send_twice)) layout().push(t, to, receivers);
-    if ((receivers & s.high) && (receivers & ~t.high)) t.mistakes |= state::held_up;
+    note_held_up(s, t, to, receivers);
     --t.fuel;
     return t;
   }
@@ -435,9 +516,7 @@ class backpressure {
     const bool careless = is(mistake::mute_among_receivers);
     set mutors = 0;
     for (unsigned k = 0; k < n(); ++k)
-      if ((receivers & (careless ? ~0 : ~senders) & bit(k)) &&
-          (((s.high & bit(k)) && overloaded(s, k)) || (s.low & bit(k))))
-        mutors |= bit(k);
+      if ((receivers & (careless ? ~0 : ~senders) & bit(k)) && is_mutor(s, k)) mutors |= bit(k);
     if (!mutors || s.mutor[c]) return;
     if (!careless) {
       if (senders & s.special()) return;
@@ -448,7 +527,13 @@ class backpressure {
       mute(t, senders, mutor);
     else
       t.mutor[c] = static_cast<std::uint8_t>(mutor + 1);
-    if (!(s.low & bit(mutor)) && !is_long(s, mutor)) t.mistakes |= state::muted_idly;
+    if (!((s.low | s.pressed) & bit(mutor)) && !is_long(s, mutor)) t.mistakes |= state::muted_idly;
+  }
+
+  // Whether senders to it are muted.
+  bool is_mutor(const state& s, unsigned k) const {
+    if (s.low & bit(k)) return true;
+    return (s.high & bit(k)) && ((s.pressed & bit(k)) || overloaded(s, k));
   }
 
   // Of the senders those that are normal.
@@ -467,8 +552,9 @@ class backpressure {
     if (s.mutor[c]) {
       mute(t, msg, is(mistake::mute_self) ? c : s.mutor[c] - 1u);
     } else if (!is(mistake::priority_not_reset)) {
+      const set kept = is(mistake::pressure_forgotten) ? 0 : s.pressed;
       for (unsigned k = 0; k < n(); ++k) {
-        if ((msg & bit(k)) && s.length[k] == (k == c ? 1 : 0)) {
+        if ((msg & ~kept & bit(k)) && s.length[k] == (k == c ? 1 : 0)) {
           t.high &= static_cast<set>(~bit(k));
           t.low &= static_cast<set>(~bit(k));
         }
@@ -478,6 +564,31 @@ class backpressure {
     t.running &= static_cast<set>(~bit(c));
     t.mutor[c] = 0;
     if (variant.eager) free_all(s, t);
+    note_freed(s, t);
+    return t;
+  }
+
+  // The environment cannot take more from c. That is as good as a long queue: c gets priority, with
+  // all that it waits behind, and its senders are muted.
+  state pressed(const state& s, unsigned c) const {
+    state t = s;
+    --t.pressure;
+    t.pressed |= bit(c);
+    if (is(mistake::press_skips_blockers)) t.blocker = {};
+    prioritise(t, bit(c));
+    t.blocker = s.blocker;
+    return t;
+  }
+
+  // ... and now it can. Nothing need ever be sent to c again, so that those whom it has muted are
+  // freed here and now, unless c has priority for another reason.
+  state released(const state& s, unsigned c) const {
+    state t = s;
+    t.pressed &= static_cast<set>(~bit(c));
+    const bool held = urgent_holders(s, c) && !is(mistake::release_forgets_holder);
+    if (!overloaded(s, c) && !held && !is(mistake::release_keeps_high))
+      t.high &= static_cast<set>(~bit(c));
+    free_all(s, t);
     note_freed(s, t);
     return t;
   }
@@ -539,6 +650,8 @@ class backpressure {
     }
   }
 
+  // The number of that action, the last one.
+  unsigned unmute() const { return variant.pressed ? release + 1u : press + 0u; }
   bool unmutes_later() const { return !variant.eager || is(mistake::unmute_on_idle); }
 };
 

@@ -15,6 +15,7 @@ namespace rota::verify {
 struct backpressure_state {
   static constexpr unsigned most_cowns = 6;
   static constexpr unsigned most_messages = 15;  // in one queue
+  static constexpr unsigned most_pressure = 3;
 
   using set = std::uint8_t;  // a bit a cown; a message is the set of cowns that it needs
   using packed = std::array<word, 3>;
@@ -24,6 +25,8 @@ struct backpressure_state {
   set running = 0;
   set high = 0;  // of priority 1
   set low = 0;   // of priority -1
+  set pressed = 0;
+  std::uint8_t pressure = 0;  // how often cowns may still be pressed
   // What happened and should not have: bits of `mistake`. History, for properties of steps.
   std::uint8_t mistakes = 0;
   std::array<set, most_cowns> mute{};
@@ -50,7 +53,9 @@ class backpressure_layout {
   using state = backpressure_state;
   using set = state::set;
 
-  explicit constexpr backpressure_layout(unsigned cowns) : n_(cowns) {}
+  // Pressure takes room in packed states only if there is some.
+  constexpr backpressure_layout(unsigned cowns, bool with_pressure)
+      : n_(cowns), pressure_bits_(with_pressure ? 2 + cowns : 0) {}
 
   set all() const { return state::below(n_); }
 
@@ -78,7 +83,8 @@ class backpressure_layout {
   // Whether states with so many messages in all, and in one queue, can be packed.
   bool fits(unsigned messages, unsigned longest) const {
     return longest <= state::most_messages && longest * n_ <= 64 &&
-           7 + 4 * n_ + n_ * (n_ + 10) + messages * n_ <= 64 * std::tuple_size_v<state::packed>;
+           7 + 4 * n_ + pressure_bits_ + n_ * (n_ + 10) + messages * n_ <=
+               64 * std::tuple_size_v<state::packed>;
   }
 
   state::packed pack(const state& s) const {
@@ -93,6 +99,7 @@ class backpressure_layout {
     put(word{s.fuel} | word{s.mistakes} << 4, 7);
     put(word{s.scheduled} | word{s.running} << n_ | word{s.high} << 2 * n_ | word{s.low} << 3 * n_,
         4 * n_);
+    put(word{s.pressure} | word{s.pressed} << 2, pressure_bits_);
     for (unsigned c = 0; c < n_; ++c) {
       put(word{s.length[c]} | word{s.blocker[c]} << 4 | word{s.mutor[c]} << 7 |
               word{s.mute[c]} << 10,
@@ -121,6 +128,9 @@ class backpressure_layout {
     s.running = byte(sets >> n_ & all());
     s.high = byte(sets >> 2 * n_ & all());
     s.low = byte(sets >> 3 * n_);
+    const word pressure = get(pressure_bits_);
+    s.pressure = byte(pressure & 3);
+    s.pressed = byte(pressure >> 2);
     for (unsigned c = 0; c < n_; ++c) {
       const word cown = get(10 + n_);
       s.length[c] = byte(cown & 15);
@@ -142,6 +152,7 @@ class backpressure_layout {
   template <class F>
   void fields(const state& s, F f) const {
     f("fuel", unsigned{s.fuel});
+    if (pressure_bits_ > 0) f("pressure", unsigned{s.pressure});
     for (unsigned c = 0; c < n_; ++c) {
       const std::string which = " " + std::to_string(c + 1);
       f("cown" + which, status(s, c));
@@ -163,9 +174,8 @@ class backpressure_layout {
                        : s.length[c]                  ? "scheduled"
                                                       : "sleeping";
     if (s.running & ~s.scheduled & state::bit(c)) text += " and running";
-    return text + (s.high & state::bit(c)  ? ", high"
-                   : s.low & state::bit(c) ? ", low"
-                                           : ", normal");
+    text += s.high & state::bit(c) ? ", high" : s.low & state::bit(c) ? ", low" : ", normal";
+    return text + (s.pressed & state::bit(c) ? ", pressed" : "");
   }
   std::string messages(const state& s, unsigned c) const {
     std::string all_of_them = "<";
@@ -175,6 +185,7 @@ class backpressure_layout {
   }
 
   unsigned n_;
+  unsigned pressure_bits_;
 };
 
 }  // namespace rota::verify
