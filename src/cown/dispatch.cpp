@@ -71,7 +71,7 @@ bool dispatch::enqueue_reader(behaviour& b, std::uint32_t i) noexcept {
   if (!before) {
     c.refs_.fetch_add(cown_base::one_sent + own + 1, sync::memory_order_relaxed);
     c.readers_.fetch_add(2, sync::memory_order_relaxed);
-    open(s);
+    open(s, false);
     return true;
   }
   hold_rest(b, i + 1);
@@ -84,21 +84,23 @@ bool dispatch::enqueue_reader(behaviour& b, std::uint32_t i) noexcept {
   if (before->next.exchange(&s, sync::memory_order_acq_rel) == slot::waiting()) return false;
   // It reads, so we may as well.
   c.readers_.fetch_add(2, sync::memory_order_relaxed);
-  open(s);
+  open(s, false);
   return true;
 }
 
-// A reader, counted already, has the cown: then so have the readers right behind it.
-void dispatch::open(slot& s) noexcept {
+// A reader, counted already, has the cown: then so have the readers right behind it. A reader is
+// told last, since a member of a batch may run as soon as it is: others give it its other cowns.
+void dispatch::open(slot& s, bool tell) noexcept {
   for (slot* reader = &s;;) {
     slot* behind = slot::waiting();
     // release: who links itself behind us from now on reads what we may read.
-    if (reader->next.compare_exchange_strong(behind, nullptr, sync::memory_order_acq_rel,
-                                             sync::memory_order_acquire))
-      return;
-    if (!behind || !behind->is_read()) return;
-    reader->cown().readers_.fetch_add(2, sync::memory_order_relaxed);
-    given(*behind);
+    const bool is_last = reader->next.compare_exchange_strong(
+        behind, nullptr, sync::memory_order_acq_rel, sync::memory_order_acquire);
+    const bool goes_on = !is_last && behind && behind->is_read();
+    if (goes_on) behind->cown().readers_.fetch_add(2, sync::memory_order_relaxed);
+    if (tell) given(*reader);
+    if (!goes_on) return;
+    tell = true;
     reader = behind;
   }
 }
@@ -153,11 +155,10 @@ void dispatch::release_reader(slot& s) noexcept {
 }
 
 inline void dispatch::give(cown_base& c, slot& s) noexcept {
-  given(s);
-  if (s.is_read()) [[unlikely]] {
-    c.readers_.fetch_add(2, sync::memory_order_relaxed);
-    open(s);
-  }
+  if (!s.is_read()) [[likely]]
+    return given(s);
+  c.readers_.fetch_add(2, sync::memory_order_relaxed);
+  open(s, true);
 }
 
 inline void dispatch::given(slot& s) noexcept {

@@ -70,7 +70,7 @@ class dispatch {
   static void hold_rest(behaviour& b, std::uint32_t from) noexcept;
   static slot* next_of(slot& s) noexcept;
   void give(cown_base& c, slot& s) noexcept;
-  void open(slot& s) noexcept;
+  void open(slot& s, bool tell) noexcept;
   void given(slot& s) noexcept;
 
   void go_on(behaviour& b, std::uint32_t i) noexcept;
