@@ -28,6 +28,7 @@ struct backpressure_variant {
   bool hopwise = false;    // priority goes to the next cown of a message, hop by hop
   bool overlook = false;   // a sender may not see that a receiver is not normal
   bool pressed = false;    // the environment can put pressure on a cown
+  bool arrive = false;     // passing a message on takes two steps; hop by hop only
 };
 
 class backpressure {
@@ -123,6 +124,7 @@ class backpressure {
       all.push_back({"Release", n(), "", fairness::weak});
     }
     if (unmutes_later()) all.push_back({"Unmute", 1, "", fairness::weak});
+    if (variant.arrive) all.push_back({"Arrive", n(), "Run", fairness::weak});
     return all;
   }
 
@@ -153,6 +155,7 @@ class backpressure {
         }
         emit(complete, c, completed(s, c, msg));
       }
+      if (s.passing & bit(c)) emit(arrive(), c, arrived(s, c, msg));
       if (s.pressure > 0 && !(s.pressed & bit(c))) emit(press, c, pressed(s, c));
       if (s.pressed & bit(c)) emit(release, c, released(s, c));
       // Stands under the choice of a cown in the seed, hence one step for each.
@@ -187,6 +190,7 @@ class backpressure {
     p.invariant("Nonblocking", [this](const state& s) {
       if (!s.high || !s.low) return true;
       return each([&](unsigned c) {
+        if ((s.passing & s.high & bit(c)) && (s.low & bit(s.blocker[c] - 1u))) return false;
         for (word q = s.queue[c]; q; q >>= n())
           if ((q & s.high & below(c)) && (q & s.low & (below(c) | bit(c)))) return false;
         return true;
@@ -255,6 +259,9 @@ class backpressure {
     if (!variant.hopwise) thrift(p);
   }
 
+  // The number of Arrive, the last action.
+  unsigned arrive() const { return unmute() + (unmutes_later() ? 1u : 0u); }
+
   template <class F>
   void fields(const state& s, F f) const {
     layout().fields(s, f);
@@ -267,18 +274,19 @@ class backpressure {
   // Falls in every step but Terminating, so that all behaviours end, in deadlock or asleep. What a
   // step may add to it is less than what the same step takes away:
   //   Send      one of the fuel, for a message with fewer hops than cowns
-  //   Acquire   a hop
+  //   Acquire   a hop, or half of one, and Arrive the other half
   //   Prerun    counts as running
   //   Complete  a message, for at most all cowns muted
   //   Unmute    a muted cown
   //   Press     one of the pressure, for a pressed cown
   //   Release   a pressed cown
   unsigned measure(const state& s) const {
-    unsigned m = (2 * n() + 2) * s.fuel + count(s.low) - count(s.running) + 2 * s.pressure +
-                 count(s.pressed);
+    const unsigned hop = variant.arrive ? 2 : 1;
+    unsigned m = ((1 + hop) * n() + 2) * s.fuel + count(s.low) - count(s.running) + 2 * s.pressure +
+                 count(s.pressed) - count(s.passing);
     for (unsigned c = 0; c < n(); ++c)
       for (word q = s.queue[c]; q; q >>= n())
-        m += n() + 2 + count(static_cast<set>(q & layout().all() & state::above(c)));
+        m += n() + 2 + hop * count(static_cast<set>(q & layout().all() & state::above(c)));
     return m;
   }
 
@@ -289,7 +297,7 @@ class backpressure {
   static unsigned last(set m) { return state::last(m); }
   static unsigned count(set m) { return static_cast<unsigned>(std::popcount(m)); }
   unsigned n() const { return static_cast<unsigned>(cowns); }
-  backpressure_layout layout() const { return {n(), variant.pressed}; }
+  backpressure_layout layout() const { return {n(), variant.pressed, variant.arrive}; }
   bool is(mistake m) const { return mutant == m; }
 
   // In the order of `mistake`.
@@ -339,7 +347,10 @@ class backpressure {
   bool everybody_sleeps(const state& s) const {
     return each([&](unsigned c) { return sleeps(s, c); });
   }
-  bool is_long(const state& s, unsigned c) const { return s.length[c] > threshold; }
+  // What is on its way to the next cown does not count.
+  bool is_long(const state& s, unsigned c) const {
+    return s.length[c] - (s.passing & bit(c) ? 1 : 0) > threshold;
+  }
   bool overloaded(const state& s, unsigned c) const {
     if (!is(mistake::count_references)) [[likely]]
       return is_long(s, c);
@@ -354,16 +365,25 @@ class backpressure {
     return m;
   }
   set acquired_ones(const state& s) const {
-    set m = 0;
+    set m = s.passing;
     for (unsigned c = 0; c < n(); ++c) m |= static_cast<set>(layout().queued(s, c) & below(c));
     return m;
   }
-  // Of high priority, and held by messages that wait in this queue.
+  // Of high priority, and held by messages that wait in this queue, or are on their way there.
   set urgent_holders(const state& s, unsigned c) const {
     set waiting = 0;
-    for (word q = s.running & bit(c) ? s.queue[c] >> n() : s.queue[c]; q; q >>= n())
+    for (word q = (s.running | s.passing) & bit(c) ? s.queue[c] >> n() : s.queue[c]; q; q >>= n())
       waiting |= static_cast<set>(q & below(c));
+    for (unsigned k = 0; k < c; ++k)
+      if ((s.passing & bit(k)) && s.blocker[k] == c + 1)
+        waiting |= static_cast<set>(layout().head(s, k) & ~state::above(k));
     return waiting & s.high;
+  }
+  set awaiting_arrival(const state& s) const {
+    set m = 0;
+    for (unsigned c = 0; c < n(); ++c)
+      if (s.passing & bit(c)) m |= bit(s.blocker[c] - 1u);
+    return m;
   }
   // Needed by a message that has yet to come to them.
   set required_ones(const state& s) const {
@@ -410,13 +430,14 @@ class backpressure {
   template <class P>
   void thrift(P& p) const {
     p.invariant("HighPriorityHasWork", [this](const state& s) {
-      set with_work = acquired_ones(s);
+      set with_work = acquired_ones(s) | awaiting_arrival(s);
       for (unsigned c = 0; c < n(); ++c)
         if (s.length[c]) with_work |= bit(c);
       return !(s.high & ~s.pressed & ~with_work);
     });
-    p.invariant("SleepingIsNormal",
-                [this](const state& s) { return !(special_sleepers(s) & ~s.pressed); });
+    p.invariant("SleepingIsNormal", [this](const state& s) {
+      return !(special_sleepers(s) & ~s.pressed & ~awaiting_arrival(s));
+    });
   }
 
   // Sleeping cowns that are not of normal priority.
@@ -456,8 +477,24 @@ class backpressure {
                         : is(mistake::pass_to_neighbour)  ? c + 1
                                                           : first(rest);
     t.blocker[c] = static_cast<std::uint8_t>(to + 1);
+    if (variant.arrive) {
+      t.passing |= bit(c);
+      return t;
+    }
     layout().pop(t, c);
     if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
+    note_held_up(s, t, to, msg);
+    return t;
+  }
+
+  // The second half of Acquire. Between the two, others may come to the next cown first, and may
+  // give priority to c, which is passed on without the message.
+  state arrived(const state& s, unsigned c, set msg) const {
+    state t = s;
+    const unsigned to = s.blocker[c] - 1u;
+    t.passing &= static_cast<set>(~bit(c));
+    layout().pop(t, c);
+    layout().push(t, to, msg);
     note_held_up(s, t, to, msg);
     return t;
   }
@@ -554,7 +591,8 @@ class backpressure {
     } else if (!is(mistake::priority_not_reset)) {
       const set kept = is(mistake::pressure_forgotten) ? 0 : s.pressed;
       for (unsigned k = 0; k < n(); ++k) {
-        if ((msg & ~kept & bit(k)) && s.length[k] == (k == c ? 1 : 0)) {
+        const bool needed = variant.arrive && urgent_holders(s, k);
+        if ((msg & ~kept & bit(k)) && s.length[k] == (k == c ? 1 : 0) && !needed) {
           t.high &= static_cast<set>(~bit(k));
           t.low &= static_cast<set>(~bit(k));
         }

@@ -26,6 +26,7 @@ struct backpressure_state {
   set high = 0;  // of priority 1
   set low = 0;   // of priority -1
   set pressed = 0;
+  set passing = 0;            // their first message is on its way to the next cown
   std::uint8_t pressure = 0;  // how often cowns may still be pressed
   // What happened and should not have: bits of `mistake`. History, for properties of steps.
   std::uint8_t mistakes = 0;
@@ -53,9 +54,11 @@ class backpressure_layout {
   using state = backpressure_state;
   using set = state::set;
 
-  // Pressure takes room in packed states only if there is some.
-  constexpr backpressure_layout(unsigned cowns, bool with_pressure)
-      : n_(cowns), pressure_bits_(with_pressure ? 2 + cowns : 0) {}
+  // Pressure, and messages on their way, take room in packed states only if there are some.
+  constexpr backpressure_layout(unsigned cowns, bool with_pressure, bool with_passing = false)
+      : n_(cowns),
+        pressure_bits_(with_pressure ? 2 + cowns : 0),
+        passing_bits_(with_passing ? cowns : 0) {}
 
   set all() const { return state::below(n_); }
 
@@ -83,7 +86,7 @@ class backpressure_layout {
   // Whether states with so many messages in all, and in one queue, can be packed.
   bool fits(unsigned messages, unsigned longest) const {
     return longest <= state::most_messages && longest * n_ <= 64 &&
-           7 + 4 * n_ + pressure_bits_ + n_ * (n_ + 10) + messages * n_ <=
+           7 + 4 * n_ + pressure_bits_ + passing_bits_ + n_ * (n_ + 10) + messages * n_ <=
                64 * std::tuple_size_v<state::packed>;
   }
 
@@ -100,6 +103,7 @@ class backpressure_layout {
     put(word{s.scheduled} | word{s.running} << n_ | word{s.high} << 2 * n_ | word{s.low} << 3 * n_,
         4 * n_);
     put(word{s.pressure} | word{s.pressed} << 2, pressure_bits_);
+    put(s.passing, passing_bits_);
     for (unsigned c = 0; c < n_; ++c) {
       put(word{s.length[c]} | word{s.blocker[c]} << 4 | word{s.mutor[c]} << 7 |
               word{s.mute[c]} << 10,
@@ -131,6 +135,7 @@ class backpressure_layout {
     const word pressure = get(pressure_bits_);
     s.pressure = byte(pressure & 3);
     s.pressed = byte(pressure >> 2);
+    s.passing = byte(get(passing_bits_));
     for (unsigned c = 0; c < n_; ++c) {
       const word cown = get(10 + n_);
       s.length[c] = byte(cown & 15);
@@ -169,10 +174,11 @@ class backpressure_layout {
 
  private:
   std::string status(const state& s, unsigned c) const {
-    std::string text = !(s.scheduled & state::bit(c)) ? "unscheduled"
-                       : (s.running & state::bit(c))  ? "running"
-                       : s.length[c]                  ? "scheduled"
-                                                      : "sleeping";
+    std::string text = (s.passing & state::bit(c))      ? "passing on"
+                       : !(s.scheduled & state::bit(c)) ? "unscheduled"
+                       : (s.running & state::bit(c))    ? "running"
+                       : s.length[c]                    ? "scheduled"
+                                                        : "sleeping";
     if (s.running & ~s.scheduled & state::bit(c)) text += " and running";
     text += s.high & state::bit(c) ? ", high" : s.low & state::bit(c) ? ", low" : ", normal";
     return text + (s.pressed & state::bit(c) ? ", pressed" : "");
@@ -186,6 +192,7 @@ class backpressure_layout {
 
   unsigned n_;
   unsigned pressure_bits_;
+  unsigned passing_bits_;
 };
 
 }  // namespace rota::verify
