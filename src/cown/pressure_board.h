@@ -64,6 +64,10 @@ class pressure_board {
   void complete(dispatch& d, behaviour& b) noexcept;
   void release_early(dispatch& d, slot& s) noexcept;
 
+  // Nobody reads c any more, and it has high priority. Readers leave in any order, so none of them
+  // knows beforehand that it is the last.
+  void last_reader_left(dispatch& d, cown_base& c) noexcept;
+
   // Pressure from outside, which counts like a queue that is too long.
   void press(dispatch& d, cown_base& c, const std::shared_ptr<pressure_source>& source);
   void relieve(pressure_source& source) noexcept;
@@ -89,6 +93,7 @@ class pressure_board {
   static void forget_urges(behaviour& b) noexcept;
   void raise(dispatch& d, cown_base& first);
   void settle(dispatch& d, cown_base& c);
+  void settle_if_idle(dispatch& d, cown_base& c);
   void leave(dispatch& d, slot& s);
   void free_muted(dispatch& d, cown_base& first);
   void unmute(dispatch& d, slot& s);
