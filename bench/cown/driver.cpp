@@ -1,8 +1,8 @@
 // What does a behaviour of Rota cost? The workloads of bench/cown/README.md.
 //
-// Besides theirs there are the keys backpressure (1: senders to overloaded cowns are muted; 0: not),
-// in flood and entangle threshold (from which length a queue is overloaded), and in kset range
-// (1: the cowns are named by a range and not one by one).
+// Besides theirs there are the keys backpressure (1: senders to overloaded cowns are muted; 0:
+// not), in flood and entangle threshold (from which length a queue is overloaded), and in kset
+// range (1: the cowns are named by a range and not one by one).
 #include <rota/cown/cown.h>
 #include <rota/cown/when.h>
 #include <rota/task/runtime.h>
@@ -415,9 +415,7 @@ void overload(const keys& k, repetition& r, bool entangled, word m, word work) {
   r.report("max_pending", static_cast<double>(world->pending.most()));
 }
 
-void flood(const keys& k, repetition& r) {
-  overload(k, r, false, k("m", 10'000), k("work", 1000));
-}
+void flood(const keys& k, repetition& r) { overload(k, r, false, k("m", 10'000), k("work", 1000)); }
 
 void entangle(const keys& k, repetition& r) { overload(k, r, true, k("m", 2000), k("work", 300)); }
 
