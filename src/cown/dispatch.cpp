@@ -39,12 +39,17 @@ bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
   const bool held = b.is(behaviour::holding);
   hold_rest(b, i + 1);
   c.refs_.fetch_add(cown_base::one_sent - (held ? 1 : 0), sync::memory_order_relaxed);
-  // release: who gives us the cown sees the behaviour.
-  if (!before->is_read())
-    before->next.store(s.name(), sync::memory_order_release);
-  else
-    before->next.exchange(s.name(), sync::memory_order_acq_rel);
+  link(*before, s);
   return false;
+}
+
+// A writer takes its place. After that the behaviour is somebody else's.
+inline void dispatch::link(slot& before, slot& s) noexcept {
+  // release: who gives us the cown sees the behaviour.
+  if (!before.is_read()) [[likely]]
+    before.next.store(s.name(), sync::memory_order_release);
+  else
+    before.next.exchange(s.name(), sync::memory_order_acq_rel);
 }
 
 // First in the queue, but readers who are in no queue any more still read.
@@ -186,6 +191,8 @@ inline void dispatch::given(slot& s) noexcept {
 
 void dispatch::send(behaviour& b) noexcept {
   if (b.count == 0) return ready(b);
+  if (b.count == 1 && send_one(b)) [[likely]]
+    return;
   bool special = false;
   for (std::uint32_t i = 0; i < b.count; ++i) {
     const cown_base& c = b.slots()[i].cown();
@@ -193,6 +200,26 @@ void dispatch::send(behaviour& b) noexcept {
   }
   if (special && asks_board(b) ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
   finish();
+}
+
+// The same for one cown that is normal, at once. False: nothing is done.
+inline bool dispatch::send_one(behaviour& b) noexcept {
+  slot& s = b.slots()[0];
+  cown_base& c = s.cown();
+  if (s.is_read() || c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(c))
+      [[unlikely]]
+    return false;
+  slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
+  c.refs_.fetch_add(cown_base::one_sent + (before ? 0 : 1), sync::memory_order_relaxed);
+  if (before) {
+    link(*before, s);
+  } else if (c.readers_.load(sync::memory_order_acquire) == 0) [[likely]] {
+    prerun(b);
+  } else if (wait_for_readers(b, 0)) {
+    prerun(b);
+    finish();
+  }
+  return true;
 }
 
 // Only senders are muted, and each only once.
@@ -249,8 +276,9 @@ void dispatch::ready(behaviour& b) noexcept {
     b.set(behaviour::is_dropped);
   if (b.is(behaviour::on_pump)) [[unlikely]]
     if (put_on_pump(b)) return;
-  if (worker_)
-    worker_->push(&b);
+  // Next on this worker, if it may: what the cowns hold is in its cache.
+  if (worker_) [[likely]]
+    worker_->ready(&b);
   else
     home_.post(&b);
 }
@@ -270,13 +298,7 @@ void dispatch::complete(behaviour& b) noexcept {
   // Either who waits for admission sees that there is room, or we see it.
   sync::light_fence();
   bool special = b.mutor != nullptr;
-  for (std::uint32_t i = 0; i < b.count; ++i) {
-    const slot& s = b.slots()[i];
-    if (s.is_released()) continue;
-    // Priority is reconsidered when the queue becomes empty.
-    const bool goes_on = !s.is_read() && s.next.load(sync::memory_order_relaxed) != 0;
-    special |= s.cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
-  }
+  for (std::uint32_t i = 0; i < b.count; ++i) special |= needs_board(b.slots()[i]);
   if (special) [[unlikely]] {
     pressure_board::get().complete(*this, b);
   } else {
@@ -285,6 +307,14 @@ void dispatch::complete(behaviour& b) noexcept {
     b.free();
   }
   finish();
+}
+
+// Whether the priority of a cown that is released has to be looked at: when its queue becomes
+// empty.
+inline bool dispatch::needs_board(const slot& s) noexcept {
+  if (s.is_released()) return false;
+  const bool goes_on = !s.is_read() && s.next.load(sync::memory_order_relaxed) != 0;
+  return s.cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
 }
 
 void dispatch::release_early(behaviour& b, slot& s) noexcept {
@@ -353,7 +383,7 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
   finish();
 }
 
-void dispatch::finish() noexcept {
+void dispatch::let_go_on() noexcept {
   while (behaviour* b = first_) {
     first_ = static_cast<behaviour*>(b->link);
     if (!first_) last_ = nullptr;

@@ -38,7 +38,9 @@ class dispatch {
   void complete(behaviour& b) noexcept;
   void release_early(behaviour& b, slot& s) noexcept;
   void hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept;
-  void finish() noexcept;
+  void finish() noexcept {
+    if (first_ || ended_ || dropped_) let_go_on();
+  }
 
   // --- for the board, which holds its lock ---
 
@@ -86,6 +88,10 @@ class dispatch {
   bool pass_on(behaviour& b, std::uint32_t i) noexcept;
   void prerun(behaviour& b) noexcept;
   void ready(behaviour& b) noexcept;
+  bool send_one(behaviour& b) noexcept;
+  static bool needs_board(const slot& s) noexcept;
+  void let_go_on() noexcept;
+  static void link(slot& before, slot& s) noexcept;
   bool asks_board(behaviour& b) noexcept;
   static bool put_on_pump(behaviour& b) noexcept;
   void drop(cown_base& c) noexcept;

@@ -553,9 +553,11 @@ class request {
         std::array<std::uintptr_t, n> words = words_of(std::index_sequence_for<W...>{});
         const std::array<std::uintptr_t, n> wanted = words;
         fill_slots(b, words.data(), unique_words(words.data(), n));
-        for (std::size_t i = 0; i < n; ++i)
-          self->arguments.places[i] = static_cast<std::uint8_t>(
-              b.find(*reinterpret_cast<cown_base*>(wanted[i] & ~slot::low_bits)) - b.slots());
+        for (std::size_t i = 0; i < n; ++i) {
+          std::uint8_t place = 0;
+          while ((words[place] ^ wanted[i]) > slot::low_bits) ++place;
+          self->arguments.places[i] = place;
+        }
       }
       return b;
     }
@@ -650,7 +652,7 @@ void check_wishes(const W&... wishes) {
   const std::size_t all = (wishes.size() + ... + 0);
   std::size_t n = 0;
   bool pinned = false;
-  const auto look = [&](std::uintptr_t word) {
+  [[maybe_unused]] const auto look = [&](std::uintptr_t word) {
     ++n;
     if (word == 0) [[unlikely]]
       null_cown(n, all);
