@@ -148,7 +148,10 @@ void report_unobserved(std::exception_ptr error, const char* name) noexcept {
     runtime_state::print_unobserved(error, who);
 }
 
-void send(behaviour& b, pool& home) noexcept { dispatch{home}.send(b); }
+void send(behaviour& b, pool& home) noexcept {
+  if (b.count == 1 && dispatch::send_one(home, b)) return;
+  dispatch{home}.send(b);
+}
 
 namespace {
 
@@ -166,7 +169,11 @@ pool& stop_running(const behaviour& b) noexcept {
 
 }  // namespace
 
-void complete(behaviour& b) noexcept { dispatch{stop_running(b)}.complete(b); }
+void complete(behaviour& b) noexcept {
+  pool& home = stop_running(b);
+  if (b.count == 1 && dispatch::complete_one(home, b)) return;
+  dispatch{home}.complete(b);
+}
 
 void release_early(behaviour& b, cown_base& c) {
   slot* const s = b.find(c);

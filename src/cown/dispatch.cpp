@@ -191,35 +191,13 @@ inline void dispatch::given(slot& s) noexcept {
 
 void dispatch::send(behaviour& b) noexcept {
   if (b.count == 0) return ready(b);
-  if (b.count == 1 && send_one(b)) [[likely]]
-    return;
   bool special = false;
   for (std::uint32_t i = 0; i < b.count; ++i) {
     const cown_base& c = b.slots()[i].cown();
-    special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(c);
+    special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home_, c);
   }
   if (special && asks_board(b) ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
   finish();
-}
-
-// The same for one cown that is normal, at once. False: nothing is done.
-inline bool dispatch::send_one(behaviour& b) noexcept {
-  slot& s = b.slots()[0];
-  cown_base& c = s.cown();
-  if (s.is_read() || c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(c))
-      [[unlikely]]
-    return false;
-  slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
-  c.refs_.fetch_add(cown_base::one_sent + (before ? 0 : 1), sync::memory_order_relaxed);
-  if (before) {
-    link(*before, s);
-  } else if (c.readers_.load(sync::memory_order_acquire) == 0) [[likely]] {
-    prerun(b);
-  } else if (wait_for_readers(b, 0)) {
-    prerun(b);
-    finish();
-  }
-  return true;
 }
 
 // Only senders are muted, and each only once.
@@ -240,7 +218,7 @@ void dispatch::go_on(behaviour& b, std::uint32_t i) noexcept {
 bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
   slot& s = b.slots()[i];
   cown_base& c = s.cown();
-  const bool overloaded = is_long(c);
+  const bool overloaded = is_long(home_, c);
   c.one_left(!s.is_read());
   if (b.is(behaviour::mixed)) [[unlikely]]
     return pressure_board::get().pass_on(*this, b, i, overloaded);
@@ -252,21 +230,20 @@ bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
 }
 
 void dispatch::prerun(behaviour& b) noexcept {
-  slot& last = b.last();
-  unsigned states = last.cown().state_.load(sync::memory_order_relaxed);
-  const bool overloaded = is_long(last.cown());
+  const cown_base& last = b.last().cown();
+  bool special = false;
   if (b.count == 1) {
-    // It keeps the priority that it has.
-    if (overloaded) states ^= cown_base::high;
+    special = !keeps_priority(home_, last);
   } else {
+    unsigned states = last.state_.load(sync::memory_order_relaxed);
     for (std::uint32_t i = 0; i + 1 < b.count; ++i) {
       cown_base& c = b.slots()[i].cown();
       c.blocker_.store(nullptr, sync::memory_order_relaxed);
       states |= pressure_board::look_at(c);
     }
-    if (overloaded || b.is(behaviour::listed)) states |= cown_base::high;
+    special = (states & cown_base::pressing) || b.is(behaviour::listed) || is_long(home_, last);
   }
-  if (states & cown_base::pressing) [[unlikely]]
+  if (special) [[unlikely]]
     pressure_board::get().prerun(*this, b);
   ready(b);
 }
@@ -412,6 +389,76 @@ void dispatch::drop(cown_base& c) noexcept {
     drop_later(c);
   else
     c.drop_ref();
+}
+
+// --- one cown -----------------------------------------------------------------------------------
+
+// The same steps, in one go, for behaviours with one cown whose priority stays as it is.
+
+// Whether the cown has the priority that it should have when its next message begins.
+inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexcept {
+  const unsigned state = c.state_.load(sync::memory_order_relaxed) & cown_base::pressing;
+  return state == (is_long(home, c) ? cown_base::high : 0u);
+}
+
+inline void dispatch::start_one(pool& home, behaviour& b, cown_base& c) noexcept {
+  worker* const w = worker::here();
+  if (!w || &w->home() != &home || home.drops_behaviours() || b.is(behaviour::on_pump) ||
+      !keeps_priority(home, c)) [[unlikely]] {
+    dispatch d{home};
+    d.prerun(b);
+    return d.finish();
+  }
+  w->ready(&b);
+}
+
+bool dispatch::send_one(pool& home, behaviour& b) noexcept {
+  slot& s = b.slots()[0];
+  cown_base& c = s.cown();
+  if (s.is_read() || c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home, c))
+      [[unlikely]]
+    return false;
+  slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
+  c.refs_.fetch_add(cown_base::one_sent + (before ? 0 : 1), sync::memory_order_relaxed);
+  if (before)
+    link(*before, s);
+  else if (c.readers_.load(sync::memory_order_acquire) == 0 || wait_for_readers(b, 0)) [[likely]]
+    start_one(home, b, c);
+  return true;
+}
+
+bool dispatch::complete_one(pool& home, behaviour& b) noexcept {
+  slot& s = b.slots()[0];
+  if (b.mutor || (s.word & (slot::reads | slot::released)) || needs_board(s)) [[unlikely]]
+    return false;
+  cown_base& c = s.cown();
+  c.one_left(true);
+  // Either who waits for admission sees that there is room, or we see it.
+  sync::light_fence();
+  if (c.is(cown_base::awaited)) [[unlikely]]
+    pressure_board::get().let_in(c);
+  std::uintptr_t next = s.next.load(sync::memory_order_acquire);
+  if (!next) {
+    slot* last = &s;
+    if (c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_release,
+                                        sync::memory_order_relaxed)) {
+      b.free();
+      c.drop_ref();
+      return true;
+    }
+    next = next_of(s);
+  }
+  b.free();
+  slot& n = slot::named(next);
+  behaviour& heir = behaviour::of(n);
+  if (heir.count == 1 && !(next & slot::name_reads) && !heir.is(behaviour::member)) [[likely]] {
+    start_one(home, heir, c);
+    return true;
+  }
+  dispatch d{home};
+  d.give(c, n);
+  d.finish();
+  return true;
 }
 
 }  // namespace rota::detail

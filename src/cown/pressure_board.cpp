@@ -410,6 +410,11 @@ void pressure_board::leave_room(cown_base& c) noexcept {
   if (side.admission.empty()) take(c.state_, cown_base::awaited);
 }
 
+void pressure_board::let_in(cown_base& c) noexcept {
+  std::lock_guard guard{mutex_};
+  admit(c);
+}
+
 // Lets in as many as there is room for; all, if the queue is empty, since then nobody comes by here
 // again who could let in the rest.
 void pressure_board::admit(cown_base& c) noexcept {

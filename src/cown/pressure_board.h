@@ -76,6 +76,7 @@ class pressure_board {
   // The running task waits until the cown has room; false if it has, or the task is to stop.
   bool await_room(cown_base& c, std::coroutine_handle<> leaf, void* awaiter) noexcept;
   void leave_room(cown_base& c) noexcept;
+  void let_in(cown_base& c) noexcept;
   static bool has_room(const cown_base& c) noexcept;
 
   void pin(cown_base& c, std::shared_ptr<pump_state> to);
