@@ -146,9 +146,12 @@ void dispatch::release_reader(slot& s) noexcept {
     change = 0u - 1;
   }
   // release: what we read comes before what the writer writes. acquire: shows the writer.
-  if (c.readers_.fetch_add(change, sync::memory_order_acq_rel) + change == 1) {
+  const std::uint32_t left = c.readers_.fetch_add(change, sync::memory_order_acq_rel) + change;
+  if (left == 1) {
     c.readers_.store(0, sync::memory_order_relaxed);
     given(*c.side().next_writer);
+  } else if (left == 0 && c.is(cown_base::high)) [[unlikely]] {
+    pressure_board::get().last_reader_left(*this, c);
   }
   drop(c);
   if (emptied) drop(c);

@@ -86,14 +86,14 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
   return d.enqueue(b, 0);
 }
 
-// The least receiver that is overloaded or muted, unless one of the senders is not normal or is
-// among the receivers. Cowns that the sender only reads are left out of it: others read them too.
+// The least receiver that is overloaded or muted, unless a sender cannot be muted or is among the
+// receivers. Cowns that the sender only reads are left out of it: others read them too.
 void pressure_board::name_mutor(behaviour& sender, behaviour& b) noexcept {
   if (sender.mutor) return;
   for (std::uint32_t i = 0; i < sender.count; ++i) {
     const slot& s = sender.slots()[i];
     if (s.is_read() || s.is_released()) continue;
-    if (s.cown().is(cown_base::high | cown_base::low) || b.find(s.cown())) return;
+    if (!can_be_muted(s.cown()) || b.find(s.cown())) return;
   }
   for (std::uint32_t i = 0; i < b.count; ++i) {
     cown_base& c = b.slots()[i].cown();
@@ -168,12 +168,38 @@ void pressure_board::release_early(dispatch& d, slot& s) noexcept {
 // A behaviour that has run gives one of its cowns back.
 void pressure_board::leave(dispatch& d, slot& s) {
   cown_base& c = s.cown();
-  const bool alone = !s.is_read() || c.readers_.load(sync::memory_order_relaxed) == 2;
-  // Readers may leave in another order than they came in.
-  const slot* const tail = c.tail_.load(sync::memory_order_relaxed);
-  if (alone && (tail == &s || !tail)) settle(d, c);
+  if (!s.is_read() && c.tail_.load(sync::memory_order_relaxed) == &s) settle(d, c);
   admit(c);
   release(d, s);
+}
+
+void pressure_board::last_reader_left(dispatch& d, cown_base& c) noexcept {
+  if (d.locked) return settle_if_idle(d, c);
+  const locked guard{*this, d};
+  settle_if_idle(d, c);
+}
+
+void pressure_board::settle_if_idle(dispatch& d, cown_base& c) {
+  // Asked under the lock: somebody may have come meanwhile, who settles it then.
+  if (c.tail_.load(sync::memory_order_relaxed) || c.readers_.load(sync::memory_order_relaxed))
+    return;
+  settle(d, c);
+  admit(c);
+}
+
+// A cown that is normal, or has high priority for nothing but its own load.
+bool pressure_board::can_be_muted(const cown_base& c) noexcept {
+  if (!c.is(cown_base::high)) return true;
+  const cown_side* const side = c.side_.load(sync::memory_order_acquire);
+  return !side || (side->pressure == 0 && side->urged == 0);
+}
+
+// Whether `mutor` waits, over any number of others, for c.
+bool pressure_board::waits_for(const cown_base& mutor, const cown_base& c) noexcept {
+  const cown_base* m = &mutor;
+  while (m != &c && m->is(cown_base::low))
+    m = behaviour::of(*m->side_.load(sync::memory_order_acquire)->muted_at).mutor;
+  return m == &c;
 }
 
 // Mutes the cowns of a behaviour that has named a mutor, if that is not normal again. True: the
@@ -184,11 +210,12 @@ bool pressure_board::mute(behaviour& b) noexcept {
   for (std::uint32_t i = 0; i < b.count; ++i) {
     slot& s = b.slots()[i];
     cown_base& c = s.cown();
-    if (s.is_read() || s.is_released() || c.is(cown_base::high | cown_base::low)) continue;
+    if (s.is_read() || s.is_released() || !can_be_muted(c) || waits_for(*b.mutor, c)) continue;
     // The next member of our batch holds other cowns while it waits for this one. It came in our
     // place, so nobody has to be waited for to see it.
     const std::uintptr_t next = s.next.load(sync::memory_order_acquire);
     if (next && behaviour::of(slot::named(next)).is(behaviour::member)) continue;
+    set_normal(c);
     add(c.state_, cown_base::low);
     c.side().muted_at = &s;
     ++muted;
@@ -264,7 +291,8 @@ void pressure_board::settle(dispatch& d, cown_base& c) {
 
 // --- muting -------------------------------------------------------------------------------------
 
-// Frees whom a cown has muted, and whom these have muted, for they are normal now.
+// Frees whom a cown has muted, and whom these have muted, for they are normal now; but whose queue
+// is too long has to do with that first.
 void pressure_board::free_muted(dispatch& d, cown_base& first) {
   std::vector<cown_base*> todo{&first};
   while (!todo.empty()) {
@@ -275,10 +303,14 @@ void pressure_board::free_muted(dispatch& d, cown_base& first) {
       for (std::uint32_t i = 0; i < token->count; ++i) {
         slot& s = token->slots()[i];
         if (s.is_released()) continue;
-        take(s.cown().state_, cown_base::low);
-        todo.push_back(&s.cown());
+        cown_base& c = s.cown();
+        take(c.state_, cown_base::low);
+        if (d.is_long(c))
+          set_high(c);
+        else
+          todo.push_back(&c);
         // If its queue is empty, nobody comes by who could do it later.
-        admit(s.cown());
+        admit(c);
         release(d, s);
       }
       d.free_later(*token);

@@ -64,6 +64,10 @@ class pressure_board {
   void complete(dispatch& d, behaviour& b) noexcept;
   void release_early(dispatch& d, slot& s) noexcept;
 
+  // Nobody reads c any more, and it has high priority. Readers leave in any order, so none of them
+  // knows beforehand that it is the last.
+  void last_reader_left(dispatch& d, cown_base& c) noexcept;
+
   // Pressure from outside, which counts like a queue that is too long.
   void press(dispatch& d, cown_base& c, const std::shared_ptr<pressure_source>& source);
   void relieve(pressure_source& source) noexcept;
@@ -82,11 +86,14 @@ class pressure_board {
   class locked;
 
   static void name_mutor(behaviour& sender, behaviour& b) noexcept;
-  static bool mute(behaviour& b) noexcept;
+  static bool can_be_muted(const cown_base& c) noexcept;
+  static bool waits_for(const cown_base& mutor, const cown_base& c) noexcept;
+  bool mute(behaviour& b) noexcept;
   static void admit(cown_base& c) noexcept;
   static void forget_urges(behaviour& b) noexcept;
   void raise(dispatch& d, cown_base& first);
   void settle(dispatch& d, cown_base& c);
+  void settle_if_idle(dispatch& d, cown_base& c);
   void leave(dispatch& d, slot& s);
   void free_muted(dispatch& d, cown_base& first);
   void unmute(dispatch& d, slot& s);

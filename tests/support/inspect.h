@@ -4,6 +4,7 @@
 #define ROTA_TESTS_SUPPORT_INSPECT_H
 
 #include <rota/base/inspect.h>
+#include <rota/cown/core.h>
 #include <rota/park/event_notifier.h>
 #include <rota/queue/fork_deque.h>
 #include <rota/queue/inbox.h>
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 
+#include "cown/cown_side.h"
 #include "pool/pool.h"
 
 namespace rota::detail {
@@ -60,6 +62,23 @@ struct inspect {
   }
   static unsigned lookout(const pool& p) { return p.lookout_.peek(); }
   static bool is_stopping(const pool& p) { return p.stopping_.peek(); }
+
+  // --- cowns ---
+
+  static const slot* tail(const cown_base& c) { return c.tail_.peek(); }
+  static std::uint32_t sent(const cown_base& c) { return cown_base::sent_of(c.refs_.peek()); }
+  static bool is_high(const cown_base& c) { return (c.state_.peek() & cown_base::high) != 0; }
+  static bool is_low(const cown_base& c) { return (c.state_.peek() & cown_base::low) != 0; }
+  static const cown_base* blocker(const cown_base& c) { return c.blocker_.peek(); }
+  // Calls f with every cown that c has muted. Only while nobody has the lock of the board.
+  template <class F>
+  static void each_muted(const cown_base& c, F f) {
+    const cown_side* const side = c.side_.peek();
+    for (behaviour* token = side ? side->muted_first : nullptr; token;
+         token = static_cast<behaviour*>(token->link))
+      for (std::uint32_t i = 0; i < token->count; ++i)
+        if (!token->slots()[i].is_released()) f(token->slots()[i].cown());
+  }
 };
 
 }  // namespace rota::detail

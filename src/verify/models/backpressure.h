@@ -26,8 +26,10 @@ struct backpressure_variant {
   bool propagate = false;  // sending to a muted cown mutes the sender too
   bool acquire = false;    // overload is looked for in Acquire, not only in Prerun
   bool hopwise = false;    // priority goes to the next cown of a message, hop by hop
-  bool overlook = false;   // a sender may not see that a receiver is not normal
+  bool overlook = false;   // a sender may not see that a receiver is not normal, or should not be
+  bool notice = false;     // a sender gives priority to receivers with too long a queue
   bool pressed = false;    // the environment can put pressure on a cown
+  bool arrive = false;     // passing a message on takes two steps; hop by hop only
 };
 
 class backpressure {
@@ -67,6 +69,9 @@ class backpressure {
     // Hop by hop only.
     raise_skips_next,
     prerun_forgets_holder,
+    // With notice only.
+    notice_raises_muted,
+    notice_skips_chain,
     // With pressure only.
     press_skips_blockers,
     pressure_forgotten,
@@ -123,6 +128,7 @@ class backpressure {
       all.push_back({"Release", n(), "", fairness::weak});
     }
     if (unmutes_later()) all.push_back({"Unmute", 1, "", fairness::weak});
+    if (variant.arrive) all.push_back({"Arrive", n(), "Run", fairness::weak});
     return all;
   }
 
@@ -148,11 +154,12 @@ class backpressure {
         for (unsigned m = 1; s.fuel > 0 && m <= layout().all(); ++m) {
           const set receivers = static_cast<set>(m);
           emit(send, c, sent(s, c, receivers, receivers));
-          if (variant.overlook && (receivers & s.special()))
+          if (variant.overlook && (receivers & (s.special() | noticed(s))))
             emit(send, c, sent(s, c, receivers, 0));
         }
         emit(complete, c, completed(s, c, msg));
       }
+      if (s.passing & bit(c)) emit(arrive(), c, arrived(s, c, msg));
       if (s.pressure > 0 && !(s.pressed & bit(c))) emit(press, c, pressed(s, c));
       if (s.pressed & bit(c)) emit(release, c, released(s, c));
       // Stands under the choice of a cown in the seed, hence one step for each.
@@ -187,6 +194,7 @@ class backpressure {
     p.invariant("Nonblocking", [this](const state& s) {
       if (!s.high || !s.low) return true;
       return each([&](unsigned c) {
+        if ((s.passing & s.high & bit(c)) && (s.low & bit(s.blocker[c] - 1u))) return false;
         for (word q = s.queue[c]; q; q >>= n())
           if ((q & s.high & below(c)) && (q & s.low & (below(c) | bit(c)))) return false;
         return true;
@@ -244,7 +252,11 @@ class backpressure {
       });
     if (clear) tidiness(p);
     if (clear || variant.eager) emptiness(p);
-    if (variant.hopwise) thrift(p);
+    if (variant.hopwise) {
+      thrift(p);
+      p.invariant("RaisedForHolder",
+                  [](const state& s) { return !(s.mistakes & state::raised_idly); });
+    }
     if (variant.pressed)
       p.invariant("PressedIsHigh", [](const state& s) { return !(s.pressed & ~s.high); });
 
@@ -254,6 +266,9 @@ class backpressure {
     if (!clear && !variant.eager) emptiness(p);
     if (!variant.hopwise) thrift(p);
   }
+
+  // The number of Arrive, the last action.
+  unsigned arrive() const { return unmute() + (unmutes_later() ? 1u : 0u); }
 
   template <class F>
   void fields(const state& s, F f) const {
@@ -267,18 +282,19 @@ class backpressure {
   // Falls in every step but Terminating, so that all behaviours end, in deadlock or asleep. What a
   // step may add to it is less than what the same step takes away:
   //   Send      one of the fuel, for a message with fewer hops than cowns
-  //   Acquire   a hop
+  //   Acquire   a hop, or half of one, and Arrive the other half
   //   Prerun    counts as running
   //   Complete  a message, for at most all cowns muted
   //   Unmute    a muted cown
   //   Press     one of the pressure, for a pressed cown
   //   Release   a pressed cown
   unsigned measure(const state& s) const {
-    unsigned m = (2 * n() + 2) * s.fuel + count(s.low) - count(s.running) + 2 * s.pressure +
-                 count(s.pressed);
+    const unsigned hop = variant.arrive ? 2 : 1;
+    unsigned m = ((1 + hop) * n() + 2) * s.fuel + count(s.low) - count(s.running) + 2 * s.pressure +
+                 count(s.pressed) - count(s.passing);
     for (unsigned c = 0; c < n(); ++c)
       for (word q = s.queue[c]; q; q >>= n())
-        m += n() + 2 + count(static_cast<set>(q & layout().all() & state::above(c)));
+        m += n() + 2 + hop * count(static_cast<set>(q & layout().all() & state::above(c)));
     return m;
   }
 
@@ -289,7 +305,7 @@ class backpressure {
   static unsigned last(set m) { return state::last(m); }
   static unsigned count(set m) { return static_cast<unsigned>(std::popcount(m)); }
   unsigned n() const { return static_cast<unsigned>(cowns); }
-  backpressure_layout layout() const { return {n(), variant.pressed}; }
+  backpressure_layout layout() const { return {n(), variant.pressed, variant.arrive}; }
   bool is(mistake m) const { return mutant == m; }
 
   // In the order of `mistake`.
@@ -322,6 +338,7 @@ class backpressure {
       names.insert(names.end(), more.begin(), more.end());
     };
     if (variant.hopwise) add({"raise_skips_next", "prerun_forgets_holder"});
+    if (variant.notice) add({"notice_raises_muted", "notice_skips_chain"});
     if (variant.pressed)
       add({"press_skips_blockers", "pressure_forgotten", "release_keeps_high",
            "release_forgets_holder"});
@@ -339,7 +356,10 @@ class backpressure {
   bool everybody_sleeps(const state& s) const {
     return each([&](unsigned c) { return sleeps(s, c); });
   }
-  bool is_long(const state& s, unsigned c) const { return s.length[c] > threshold; }
+  // What is on its way to the next cown does not count.
+  bool is_long(const state& s, unsigned c) const {
+    return s.length[c] - (s.passing & bit(c) ? 1 : 0) > threshold;
+  }
   bool overloaded(const state& s, unsigned c) const {
     if (!is(mistake::count_references)) [[likely]]
       return is_long(s, c);
@@ -354,16 +374,25 @@ class backpressure {
     return m;
   }
   set acquired_ones(const state& s) const {
-    set m = 0;
+    set m = s.passing;
     for (unsigned c = 0; c < n(); ++c) m |= static_cast<set>(layout().queued(s, c) & below(c));
     return m;
   }
-  // Of high priority, and held by messages that wait in this queue.
+  // Of high priority, and held by messages that wait in this queue, or are on their way there.
   set urgent_holders(const state& s, unsigned c) const {
     set waiting = 0;
-    for (word q = s.running & bit(c) ? s.queue[c] >> n() : s.queue[c]; q; q >>= n())
+    for (word q = (s.running | s.passing) & bit(c) ? s.queue[c] >> n() : s.queue[c]; q; q >>= n())
       waiting |= static_cast<set>(q & below(c));
+    for (unsigned k = 0; k < c; ++k)
+      if ((s.passing & bit(k)) && s.blocker[k] == c + 1)
+        waiting |= static_cast<set>(layout().head(s, k) & ~state::above(k));
     return waiting & s.high;
+  }
+  set awaiting_arrival(const state& s) const {
+    set m = 0;
+    for (unsigned c = 0; c < n(); ++c)
+      if (s.passing & bit(c)) m |= bit(s.blocker[c] - 1u);
+    return m;
   }
   // Needed by a message that has yet to come to them.
   set required_ones(const state& s) const {
@@ -410,13 +439,14 @@ class backpressure {
   template <class P>
   void thrift(P& p) const {
     p.invariant("HighPriorityHasWork", [this](const state& s) {
-      set with_work = acquired_ones(s);
+      set with_work = acquired_ones(s) | awaiting_arrival(s);
       for (unsigned c = 0; c < n(); ++c)
         if (s.length[c]) with_work |= bit(c);
       return !(s.high & ~s.pressed & ~with_work);
     });
-    p.invariant("SleepingIsNormal",
-                [this](const state& s) { return !(special_sleepers(s) & ~s.pressed); });
+    p.invariant("SleepingIsNormal", [this](const state& s) {
+      return !(special_sleepers(s) & ~s.pressed & ~awaiting_arrival(s));
+    });
   }
 
   // Sleeping cowns that are not of normal priority.
@@ -428,9 +458,9 @@ class backpressure {
   }
 
   // Gives high priority to those that lack it and to all that these wait behind.
-  void prioritise(state& s, set who) const {
+  void prioritise(state& s, set who, bool alone = false) const {
     set them = static_cast<set>(who & ~s.high);
-    if (!is(mistake::no_blocker_walk))
+    if (!alone && !is(mistake::no_blocker_walk))
       for (unsigned c = 0; c < n(); ++c) {
         if (!(who & ~s.high & bit(c))) continue;
         for (unsigned b = s.blocker[c]; b; b = s.blocker[b - 1]) them |= bit(b - 1);
@@ -456,8 +486,25 @@ class backpressure {
                         : is(mistake::pass_to_neighbour)  ? c + 1
                                                           : first(rest);
     t.blocker[c] = static_cast<std::uint8_t>(to + 1);
+    if (variant.arrive) {
+      t.passing |= bit(c);
+      return t;
+    }
     layout().pop(t, c);
     if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
+    note_held_up(s, t, to, msg);
+    note_raised(s, t);
+    return t;
+  }
+
+  // The second half of Acquire. Between the two, others may come to the next cown first, and may
+  // give priority to c, which is passed on without the message.
+  state arrived(const state& s, unsigned c, set msg) const {
+    state t = s;
+    const unsigned to = s.blocker[c] - 1u;
+    t.passing &= static_cast<set>(~bit(c));
+    layout().pop(t, c);
+    layout().push(t, to, msg);
     note_held_up(s, t, to, msg);
     return t;
   }
@@ -485,6 +532,7 @@ class backpressure {
       if ((msg & bit(k)) && !is(mistake::keep_blocker)) t.blocker[k] = 0;
     if (variant.eager) free_all(s, t);
     note_freed(s, t);
+    note_raised(s, t);
     return t;
   }
 
@@ -497,18 +545,38 @@ class backpressure {
   }
 
   // The sender pays attention to the receivers in `seen`: all or, if it reads what is out of date,
-  // none. Hop by hop it gives no priority: the message holds nothing yet.
+  // none. Hop by hop it gives no priority for the sake of the message, which holds nothing yet; but
+  // whom it finds with too long a queue gets it, and may mute the sender then.
   state sent(const state& s, unsigned c, set receivers, set seen) const {
-    state t = s;
+    state looked = s;
+    raise_noticed(looked, seen);
+    state t = looked;
     const bool gives = variant.hopwise == is(mistake::no_priority_in_send);
     if ((seen & s.high) && gives) prioritise(t, receivers);
-    if (seen & (variant.propagate ? s.special() : s.high)) choose_mutor(s, t, c, receivers);
+    if (seen & (variant.propagate ? looked.special() : looked.high))
+      choose_mutor(looked, t, c, receivers);
     const unsigned to = is(mistake::send_to_greatest) ? last(receivers) : first(receivers);
     layout().push(t, to, receivers);
     if (is(mistake::send_twice)) layout().push(t, to, receivers);
     note_held_up(s, t, to, receivers);
+    note_raised(s, t);
     --t.fuel;
     return t;
+  }
+
+  // Those whom a sender gives priority when it looks: normal, with too long a queue. A muted one
+  // stays muted and mutes the sender, or else propagation would end here.
+  set noticed(const state& s) const {
+    if (!variant.notice) return 0;
+    const set passed_over = is(mistake::notice_raises_muted) ? s.high : s.special();
+    set m = 0;
+    for (unsigned c = 0; c < n(); ++c)
+      if (!(passed_over & bit(c)) && overloaded(s, c)) m |= bit(c);
+    return m;
+  }
+  void raise_noticed(state& s, set seen) const {
+    const set them = static_cast<set>(seen & noticed(s));
+    if (them) prioritise(s, them, is(mistake::notice_skips_chain));
   }
 
   void choose_mutor(const state& s, state& t, unsigned c, set receivers) const {
@@ -554,7 +622,8 @@ class backpressure {
     } else if (!is(mistake::priority_not_reset)) {
       const set kept = is(mistake::pressure_forgotten) ? 0 : s.pressed;
       for (unsigned k = 0; k < n(); ++k) {
-        if ((msg & ~kept & bit(k)) && s.length[k] == (k == c ? 1 : 0)) {
+        const bool needed = variant.arrive && urgent_holders(s, k);
+        if ((msg & ~kept & bit(k)) && s.length[k] == (k == c ? 1 : 0) && !needed) {
           t.high &= static_cast<set>(~bit(k));
           t.low &= static_cast<set>(~bit(k));
         }
@@ -574,9 +643,8 @@ class backpressure {
     state t = s;
     --t.pressure;
     t.pressed |= bit(c);
-    if (is(mistake::press_skips_blockers)) t.blocker = {};
-    prioritise(t, bit(c));
-    t.blocker = s.blocker;
+    prioritise(t, bit(c), is(mistake::press_skips_blockers));
+    note_raised(s, t);
     return t;
   }
 
@@ -625,6 +693,18 @@ class backpressure {
     for (unsigned k = 0; k < n(); ++k)
       if (!(s.special() & t.special() & bit(k))) due |= s.mute[k];
     if (freed & ~due) t.mistakes |= state::freed_early;
+  }
+
+  // Hop by hop, whoever was freed by priority is under pressure, or a message in its queue holds a
+  // cown of high priority. Before that, messages lend priority to those that they have yet to
+  // reach.
+  void note_raised(const state& s, state& t) const {
+    const set raised = static_cast<set>(s.low & t.high & ~t.pressed);
+    if (!raised || !variant.hopwise) [[likely]]
+      return;
+    for (unsigned c = 0; c < n(); ++c)
+      if ((raised & bit(c)) && !(layout().queued(t, c) & below(c) & t.high))
+        t.mistakes |= state::raised_idly;
   }
 
   static void free(state& s, set mutors, set freed) {

@@ -26,6 +26,7 @@ struct backpressure_state {
   set high = 0;  // of priority 1
   set low = 0;   // of priority -1
   set pressed = 0;
+  set passing = 0;            // their first message is on its way to the next cown
   std::uint8_t pressure = 0;  // how often cowns may still be pressed
   // What happened and should not have: bits of `mistake`. History, for properties of steps.
   std::uint8_t mistakes = 0;
@@ -36,7 +37,7 @@ struct backpressure_state {
   // The messages, the oldest in the lowest bits, each as wide as there are cowns.
   std::array<word, most_cowns> queue{};
 
-  enum mistake : std::uint8_t { freed_early = 1, muted_idly = 2, held_up = 4 };
+  enum mistake : std::uint8_t { freed_early = 1, muted_idly = 2, held_up = 4, raised_idly = 8 };
 
   static constexpr set bit(unsigned c) { return static_cast<set>(1u << c); }
   static constexpr set below(unsigned c) { return static_cast<set>((1u << c) - 1); }
@@ -53,9 +54,11 @@ class backpressure_layout {
   using state = backpressure_state;
   using set = state::set;
 
-  // Pressure takes room in packed states only if there is some.
-  constexpr backpressure_layout(unsigned cowns, bool with_pressure)
-      : n_(cowns), pressure_bits_(with_pressure ? 2 + cowns : 0) {}
+  // Pressure, and messages on their way, take room in packed states only if there are some.
+  constexpr backpressure_layout(unsigned cowns, bool with_pressure, bool with_passing = false)
+      : n_(cowns),
+        pressure_bits_(with_pressure ? 2 + cowns : 0),
+        passing_bits_(with_passing ? cowns : 0) {}
 
   set all() const { return state::below(n_); }
 
@@ -83,7 +86,7 @@ class backpressure_layout {
   // Whether states with so many messages in all, and in one queue, can be packed.
   bool fits(unsigned messages, unsigned longest) const {
     return longest <= state::most_messages && longest * n_ <= 64 &&
-           7 + 4 * n_ + pressure_bits_ + n_ * (n_ + 10) + messages * n_ <=
+           8 + 4 * n_ + pressure_bits_ + passing_bits_ + n_ * (n_ + 10) + messages * n_ <=
                64 * std::tuple_size_v<state::packed>;
   }
 
@@ -96,10 +99,11 @@ class backpressure_layout {
       if (at % 64 + bits > 64) out[at / 64 + 1] |= value >> (64 - at % 64);
       at += bits;
     };
-    put(word{s.fuel} | word{s.mistakes} << 4, 7);
+    put(word{s.fuel} | word{s.mistakes} << 4, 8);
     put(word{s.scheduled} | word{s.running} << n_ | word{s.high} << 2 * n_ | word{s.low} << 3 * n_,
         4 * n_);
     put(word{s.pressure} | word{s.pressed} << 2, pressure_bits_);
+    put(s.passing, passing_bits_);
     for (unsigned c = 0; c < n_; ++c) {
       put(word{s.length[c]} | word{s.blocker[c]} << 4 | word{s.mutor[c]} << 7 |
               word{s.mute[c]} << 10,
@@ -120,7 +124,7 @@ class backpressure_layout {
       return value & (~word{0} >> (64 - bits));
     };
     const auto byte = [](word value) { return static_cast<std::uint8_t>(value); };
-    const word whole = get(7);
+    const word whole = get(8);
     s.fuel = byte(whole & 15);
     s.mistakes = byte(whole >> 4);
     const word sets = get(4 * n_);
@@ -131,6 +135,7 @@ class backpressure_layout {
     const word pressure = get(pressure_bits_);
     s.pressure = byte(pressure & 3);
     s.pressed = byte(pressure >> 2);
+    s.passing = byte(get(passing_bits_));
     for (unsigned c = 0; c < n_; ++c) {
       const word cown = get(10 + n_);
       s.length[c] = byte(cown & 15);
@@ -164,15 +169,18 @@ class backpressure_layout {
     f("mistake", s.mistakes & state::freed_early  ? "a cown was freed before its mutor was normal"
                  : s.mistakes & state::muted_idly ? "a sender is muted for one without load"
                  : s.mistakes & state::held_up    ? "a message of high priority met one without"
-                                                  : "none");
+                 : s.mistakes & state::raised_idly
+                     ? "a muted cown has high priority, and nothing of high priority waits for it"
+                     : "none");
   }
 
  private:
   std::string status(const state& s, unsigned c) const {
-    std::string text = !(s.scheduled & state::bit(c)) ? "unscheduled"
-                       : (s.running & state::bit(c))  ? "running"
-                       : s.length[c]                  ? "scheduled"
-                                                      : "sleeping";
+    std::string text = (s.passing & state::bit(c))      ? "passing on"
+                       : !(s.scheduled & state::bit(c)) ? "unscheduled"
+                       : (s.running & state::bit(c))    ? "running"
+                       : s.length[c]                    ? "scheduled"
+                                                        : "sleeping";
     if (s.running & ~s.scheduled & state::bit(c)) text += " and running";
     text += s.high & state::bit(c) ? ", high" : s.low & state::bit(c) ? ", low" : ", normal";
     return text + (s.pressed & state::bit(c) ? ", pressed" : "");
@@ -186,6 +194,7 @@ class backpressure_layout {
 
   unsigned n_;
   unsigned pressure_bits_;
+  unsigned passing_bits_;
 };
 
 }  // namespace rota::verify
