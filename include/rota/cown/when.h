@@ -20,7 +20,7 @@
 // free. So
 //   - behaviours with the same least cown keep, on all the cowns that they share, the order in
 //     which they were requested; in particular those that name one and the same cown, or the same
-//     cowns;
+//     cowns. Two that only read the least one may overtake each other on the others;
 //   - a behaviour that finds all its cowns idle overtakes nobody, and nobody overtakes it;
 //   - but `when(a, b) << B1; when(b) << B2;` with a busy may run B2 first: B1 waits at a and is not
 //     yet known to b. A batch closes the gap: members of a batch are in its order, and nobody comes
@@ -272,7 +272,8 @@ class batch_state : public result_state<void> {
     failed_ = true;
   }
   void one_ended() noexcept {
-    if (ended_.fetch_add(1, sync::memory_order_acq_rel) + 1 != members) return;
+    const std::uint32_t all = members;  // once we are counted, the last one may end the batch
+    if (ended_.fetch_add(1, sync::memory_order_acq_rel) + 1 != all) return;
     if (!failed_) set_value();
     publish();
   }
