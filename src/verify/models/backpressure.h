@@ -533,8 +533,8 @@ class backpressure {
     return urgent_holders(s, c) && !is(mistake::prerun_forgets_holder);
   }
 
-  // To those of the receivers that are in `seen` the sender pays attention: all or, if it reads
-  // what is out of date, none. Hop by hop it gives no priority: the message holds nothing yet.
+  // The sender pays attention to the receivers in `seen`: all or, if it reads what is out of date,
+  // none. Hop by hop it gives no priority: the message holds nothing yet.
   state sent(const state& s, unsigned c, set receivers, set seen) const {
     state t = s;
     const bool gives = variant.hopwise == is(mistake::no_priority_in_send);
@@ -688,8 +688,8 @@ class backpressure {
     }
   }
 
-  // The number of that action.
-  unsigned unmute() const { return variant.pressed ? release + 1u : press + 0u; }
+  // The number of that action. Press and Release may be missing.
+  unsigned unmute() const { return press + (variant.pressed ? 2u : 0u); }
   bool unmutes_later() const { return !variant.eager || is(mistake::unmute_on_idle); }
 };
 
