@@ -40,10 +40,7 @@ bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
   hold_rest(b, i + 1);
   c.refs_.fetch_add(cown_base::one_sent - (held ? 1 : 0), sync::memory_order_relaxed);
   // release: who gives us the cown sees the behaviour.
-  if (!before->is_read())
-    before->next.store(&s, sync::memory_order_release);
-  else
-    before->next.exchange(&s, sync::memory_order_acq_rel);
+  before->next.store(&s, sync::memory_order_release);
   return false;
 }
 
@@ -95,7 +92,7 @@ void dispatch::open(slot& s, bool tell) noexcept {
     slot* behind = slot::waiting();
     // release: who links itself behind us from now on reads what we may read.
     const bool is_last = reader->next.compare_exchange_strong(
-        behind, nullptr, sync::memory_order_acq_rel, sync::memory_order_acquire);
+        behind, nullptr, sync::memory_order_release, sync::memory_order_acquire);
     const bool goes_on = !is_last && behind && behind->is_read();
     if (goes_on) behind->cown().readers_.fetch_add(2, sync::memory_order_relaxed);
     if (tell) given(*reader);
