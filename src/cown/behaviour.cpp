@@ -23,7 +23,8 @@ namespace rota::detail {
 // --- cowns --------------------------------------------------------------------------------------
 
 void cown_base::end() noexcept {
-  if (cown_side* s = side_.load(sync::memory_order_acquire)) {
+  // relaxed: whoever made it had a pointer, and has dropped it before us.
+  if (cown_side* s = side_.load(sync::memory_order_relaxed)) {
     {
       spin_guard guard{s->lock};
       s->cown = nullptr;
@@ -38,7 +39,7 @@ cown_side& cown_base::side() {
   auto fresh = std::make_unique<cown_side>(*this);
   cown_side* there = nullptr;
   // release: whoever finds it finds it made.
-  if (side_.compare_exchange_strong(there, fresh.get(), sync::memory_order_acq_rel,
+  if (side_.compare_exchange_strong(there, fresh.get(), sync::memory_order_release,
                                     sync::memory_order_acquire))
     return *fresh.release();
   return *there;
@@ -63,8 +64,9 @@ cown_base* cown_access::lock(cown_side& s) noexcept {
   spin_guard guard{s.lock};
   if (!s.cown) return nullptr;
   std::uint64_t refs = s.cown->refs_.load(sync::memory_order_relaxed);
+  // relaxed: a pointer shows nothing of the value. That is for behaviours, who come by the queue.
   while (static_cast<std::uint32_t>(refs) != 0)
-    if (s.cown->refs_.compare_exchange_weak(refs, refs + 1, sync::memory_order_acquire,
+    if (s.cown->refs_.compare_exchange_weak(refs, refs + 1, sync::memory_order_relaxed,
                                             sync::memory_order_relaxed))
       return s.cown;
   return nullptr;

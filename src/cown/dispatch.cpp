@@ -43,13 +43,10 @@ bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
   return false;
 }
 
-// A writer takes its place. After that the behaviour is somebody else's.
+// Takes the place behind another. After that the behaviour is somebody else's.
 inline void dispatch::link(slot& before, slot& s) noexcept {
   // release: who gives us the cown sees the behaviour.
-  if (!before.is_read()) [[likely]]
-    before.next.store(s.name(), sync::memory_order_release);
-  else
-    before.next.exchange(s.name(), sync::memory_order_acq_rel);
+  before.next.store(s.name(), sync::memory_order_release);
 }
 
 // First in the queue, but readers who are in no queue any more still read.
@@ -82,7 +79,7 @@ bool dispatch::enqueue_reader(behaviour& b, std::uint32_t i) noexcept {
   hold_rest(b, i + 1);
   c.refs_.fetch_add(cown_base::one_sent + own, sync::memory_order_relaxed);
   if (!before->is_read()) {
-    before->next.store(s.name(), sync::memory_order_release);
+    link(*before, s);
     return false;
   }
   // acquire: what the last writer wrote, by way of the reader before us.
@@ -100,7 +97,7 @@ void dispatch::open(slot& s, bool is_ours) noexcept {
   for (;;) {
     std::uintptr_t behind = slot::waiting;
     // release: who links itself behind us from now on reads what we may read.
-    if (reader->next.compare_exchange_strong(behind, 0, sync::memory_order_acq_rel,
+    if (reader->next.compare_exchange_strong(behind, 0, sync::memory_order_release,
                                              sync::memory_order_acquire))
       behind = 0;
     if (behind & slot::name_reads) reader->cown().readers_.fetch_add(2, sync::memory_order_relaxed);

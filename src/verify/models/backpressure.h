@@ -29,7 +29,10 @@ struct backpressure_variant {
   bool overlook = false;   // a sender may not see that a receiver is not normal, or should not be
   bool notice = false;     // a sender gives priority to receivers with too long a queue
   bool pressed = false;    // the environment can put pressure on a cown
-  bool arrive = false;     // passing a message on takes two steps; hop by hop only
+  // Hop by hop only, closer to the code:
+  bool arrive =
+      false;         // passing a message on takes two steps; a sender may overlook some receivers
+  bool lag = false;  // what is being sent is not counted yet: who looks may miss an overload
 };
 
 class backpressure {
@@ -147,15 +150,21 @@ class backpressure {
     if (everybody_sleeps(s)) emit(terminating, 0, s);
     for (unsigned c = 0; c < n(); ++c) {
       const set msg = layout().head(s, c);
-      if ((s.scheduled & bit(c)) && msg && c < last(msg)) emit(acquire, c, acquired(s, c, msg));
-      if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
-        emit(prerun, c, preran(s, c, msg));
+      for (const bool misses : {false, true}) {
+        if (misses && !(variant.lag && is_long(s, c))) continue;
+        if ((s.scheduled & bit(c)) && msg && c < last(msg))
+          emit(acquire, c, acquired(s, c, msg, misses));
+        if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
+          emit(prerun, c, preran(s, c, msg, misses));
+      }
       if (s.running & bit(c)) {
         for (unsigned m = 1; s.fuel > 0 && m <= layout().all(); ++m) {
           const set receivers = static_cast<set>(m);
           emit(send, c, sent(s, c, receivers, receivers));
-          if (variant.overlook && (receivers & (s.special() | noticed(s))))
-            emit(send, c, sent(s, c, receivers, 0));
+          const set odd = receivers & static_cast<set>(s.special() | noticed(s));
+          if (variant.overlook && odd) emit(send, c, sent(s, c, receivers, 0));
+          for (unsigned seen = 1; variant.arrive && seen < odd; ++seen)
+            if ((seen & ~odd) == 0) emit(send, c, sent(s, c, receivers, static_cast<set>(seen)));
         }
         emit(complete, c, completed(s, c, msg));
       }
@@ -473,10 +482,10 @@ class backpressure {
     s.high |= them;
   }
 
-  state acquired(const state& s, unsigned c, set msg) const {
+  state acquired(const state& s, unsigned c, set msg, bool misses) const {
     state t = s;
     const set rest = msg & state::above(c);
-    const bool looks = variant.acquire && overloaded(s, c);
+    const bool looks = variant.acquire && !misses && overloaded(s, c);
     if ((lends(s, c, msg) || looks) && !is(mistake::no_priority_in_acquire)) {
       const set ahead = variant.hopwise ? bit(first(rest)) : rest;
       prioritise(t, looks ? static_cast<set>(ahead | bit(c)) : ahead);
@@ -504,7 +513,7 @@ class backpressure {
     const unsigned to = s.blocker[c] - 1u;
     t.passing &= static_cast<set>(~bit(c));
     layout().pop(t, c);
-    layout().push(t, to, msg);
+    if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
     note_held_up(s, t, to, msg);
     return t;
   }
@@ -523,10 +532,10 @@ class backpressure {
     if ((lenders & s.high) && (due & ~t.high)) t.mistakes |= state::held_up;
   }
 
-  state preran(const state& s, unsigned c, set msg) const {
+  state preran(const state& s, unsigned c, set msg, bool misses) const {
     state t = s;
     t.running |= bit(c);
-    t.high = static_cast<set>((s.high & ~bit(c)) | (needs_priority(t, c) ? bit(c) : 0));
+    t.high = static_cast<set>((s.high & ~bit(c)) | (needs_priority(t, c, misses) ? bit(c) : 0));
     t.low &= static_cast<set>(~bit(c));
     for (unsigned k = 0; k < n(); ++k)
       if ((msg & bit(k)) && !is(mistake::keep_blocker)) t.blocker[k] = 0;
@@ -537,8 +546,8 @@ class backpressure {
   }
 
   // Of a running cown.
-  bool needs_priority(const state& s, unsigned c) const {
-    if (overloaded(s, c)) return true;
+  bool needs_priority(const state& s, unsigned c, bool misses) const {
+    if (!misses && overloaded(s, c)) return true;
     if (!variant.hopwise) return layout().queued(s, c) & s.high & ~bit(c);
     if ((s.pressed & bit(c)) && !is(mistake::pressure_forgotten)) return true;
     return urgent_holders(s, c) && !is(mistake::prerun_forgets_holder);
@@ -554,7 +563,7 @@ class backpressure {
     const bool gives = variant.hopwise == is(mistake::no_priority_in_send);
     if ((seen & s.high) && gives) prioritise(t, receivers);
     if (seen & (variant.propagate ? looked.special() : looked.high))
-      choose_mutor(looked, t, c, receivers);
+      choose_mutor(looked, t, c, receivers, seen);
     const unsigned to = is(mistake::send_to_greatest) ? last(receivers) : first(receivers);
     layout().push(t, to, receivers);
     if (is(mistake::send_twice)) layout().push(t, to, receivers);
@@ -579,12 +588,12 @@ class backpressure {
     if (them) prioritise(s, them, is(mistake::notice_skips_chain));
   }
 
-  void choose_mutor(const state& s, state& t, unsigned c, set receivers) const {
+  void choose_mutor(const state& s, state& t, unsigned c, set receivers, set seen) const {
     const set senders = layout().head(s, c);
     const bool careless = is(mistake::mute_among_receivers);
     set mutors = 0;
     for (unsigned k = 0; k < n(); ++k)
-      if ((receivers & (careless ? ~0 : ~senders) & bit(k)) && is_mutor(s, k)) mutors |= bit(k);
+      if ((seen & (careless ? ~0 : ~senders) & bit(k)) && is_mutor(s, k)) mutors |= bit(k);
     if (!mutors || s.mutor[c]) return;
     if (!careless) {
       if (senders & s.special()) return;
@@ -730,7 +739,7 @@ class backpressure {
     }
   }
 
-  // The number of that action. It is the last one, and Press and Release may be missing.
+  // The number of that action. Press and Release may be missing.
   unsigned unmute() const { return press + (variant.pressed ? 2u : 0u); }
   bool unmutes_later() const { return !variant.eager || is(mistake::unmute_on_idle); }
 };
