@@ -302,7 +302,8 @@ void pressure_board::free_muted(dispatch& d, cown_base& first) {
       remove_token(*side, *token);
       for (std::uint32_t i = 0; i < token->count; ++i) {
         slot& s = token->slots()[i];
-        if (s.is_released()) continue;
+        // Those that it holds and has not muted are about to be released by complete().
+        if (s.is_released() || !s.cown().is(cown_base::low)) continue;
         cown_base& c = s.cown();
         take(c.state_, cown_base::low);
         if (d.is_long(c))
