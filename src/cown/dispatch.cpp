@@ -299,7 +299,7 @@ void dispatch::release_early(behaviour& b, slot& s) noexcept {
     pressure_board::get().release_early(*this, s);
   else
     release(s);
-  s.word |= slot::released;
+  s.set_released();
   finish();
 }
 
@@ -426,7 +426,7 @@ bool dispatch::send_one(pool& home, behaviour& b) noexcept {
 
 bool dispatch::complete_one(pool& home, behaviour& b) noexcept {
   slot& s = b.slots()[0];
-  if (b.mutor || (s.word & (slot::reads | slot::released)) || needs_board(s)) [[unlikely]]
+  if (b.mutor || s.is_read() || s.is_released() || needs_board(s)) [[unlikely]]
     return false;
   cown_base& c = s.cown();
   c.one_left(true);
