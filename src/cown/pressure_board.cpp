@@ -165,11 +165,13 @@ void pressure_board::release_early(dispatch& d, slot& s) noexcept {
   leave(d, s);
 }
 
-// A behaviour that has run gives one of its cowns back.
+// A behaviour that has run gives one of its cowns back. It has left the queue before.
 void pressure_board::leave(dispatch& d, slot& s) {
   cown_base& c = s.cown();
-  const bool alone = !s.is_read() || c.readers_.load(sync::memory_order_relaxed) == 2;
-  if (alone && c.tail_.load(sync::memory_order_relaxed) == &s) settle(d, c);
+  // Readers leave in any order. Either another one sees that the cown is not normal, and comes
+  // here, or we see that it has left.
+  if (s.is_read() && c.load() != 0) sync::heavy_fence();
+  if (c.load() == 0) settle(d, c);
   admit(c);
   release(d, s);
 }

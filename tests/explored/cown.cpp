@@ -479,6 +479,44 @@ void muting() {
   explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
 }
 
+// The receiver is read, and the reader that came last ends first: the other one frees the sender.
+void readers_leave() {
+  const auto from = make_cown<number>(0);
+  const auto to = make_cown<number>(0);
+  to.set_threshold(0);
+  hand h;
+  h.act([&] {
+    when(from) << [&](number&) {
+      when(read(to)) << [&](const number&) { h.run_all(); };
+      when(read(to)) << look;
+    };
+    when(from) << bump;
+  });
+  explore::check(from.unguarded().get() == 1, "every behaviour runs");
+  explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
+}
+
+// ... and ends while another one, which has seen nothing of this, ends too.
+void two_readers_leave() {
+  const auto from = make_cown<number>(0);
+  const auto to = make_cown<number>(0);
+  to.set_threshold(0);
+  std::array<hand, 2> hands;
+  {
+    together others;
+    others.run([&] { hands[1].act([&] { when(read(to)) << look; }); });
+    hands[0].act([&] {
+      when(from) << [&](number&) {
+        when(read(to)) << look;
+        when(read(to)) << look;
+      };
+      when(from) << bump;
+    });
+  }
+  explore::check(from.unguarded().get() == 1, "every behaviour runs");
+  explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
+}
+
 // Calls f while cown `c` is muted by `by`, which is overloaded and has work left.
 template <class F>
 void while_muted(hand& h, const cown_ptr<number>& by, const cown_ptr<number>& c, F f) {
@@ -682,6 +720,8 @@ const add cowns{{
 
     {"cown.muting", "a muted sender is free again", muting<false>, all()},
     {"cown.muting_twice", "... and others send, too", muting<true>, pct(3, 1)},
+    {"cown.readers_leave", "readers of the mutor leave in any order", readers_leave, all()},
+    {"cown.readers_leave_2", "... at the same time", two_readers_leave, pct(3, 2)},
     {"cown.raised_on_the_way", "priority against a hop", raised_on_the_way, all()},
     {"cown.raised_too_late", "priority against the end", raised_too_late, all()},
     {"cown.raised_between", "priority against two hops", raised_between, all()},
