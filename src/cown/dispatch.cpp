@@ -334,7 +334,7 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
     std::uintptr_t behind = place.next.load(sync::memory_order_acquire);
     if (!behind) {
       slot* tail = &place;
-      if (!c.tail_.compare_exchange_strong(tail, last, sync::memory_order_acq_rel,
+      if (!c.tail_.compare_exchange_strong(tail, last, sync::memory_order_release,
                                            sync::memory_order_relaxed))
         behind = next_of(place);
     }
