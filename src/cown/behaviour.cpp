@@ -23,8 +23,8 @@ namespace rota::detail {
 // --- cowns --------------------------------------------------------------------------------------
 
 void cown_base::end() noexcept {
-  // relaxed: whoever made it had a pointer, and has dropped it before us.
-  if (cown_side* s = side_.load(sync::memory_order_relaxed)) {
+  // acquire: the board may have made it, which has no pointer of its own.
+  if (cown_side* s = side_.load(sync::memory_order_acquire)) {
     {
       spin_guard guard{s->lock};
       s->cown = nullptr;

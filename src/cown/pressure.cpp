@@ -34,19 +34,18 @@ void relieve_all(detail::pool& home) noexcept {
 
 }  // namespace
 
-pressure::pressure(runtime& rt, detail::cown_base& c)
-    : source_(std::make_shared<detail::pressure_source>()) {
+pressure::pressure(runtime& rt, detail::cown_base& c) : source_(new detail::pressure_source) {
   detail::runtime_state& state = detail::state_of(rt);
   state.set_stop_hook(relieve_all);
   dispatch d{state.workers()};
-  pressure_board::get().press(d, c, source_);
+  pressure_board::get().press(d, c, *source_);
   d.finish();
 }
 
 void pressure::relieve() noexcept {
   if (!source_) return;
-  const std::shared_ptr<detail::pressure_source> source = std::move(source_);
-  pressure_board::get().relieve(*source);
+  pressure_board::get().relieve(*source_);
+  delete std::exchange(source_, nullptr);
 }
 
 }  // namespace rota

@@ -259,9 +259,15 @@ void pressure_board::raise(dispatch& d, cown_base& first) {
   }
 }
 
+std::size_t pressure_board::count_high(int change) noexcept {
+  const std::size_t now = high_.load(sync::memory_order_relaxed) + static_cast<std::size_t>(change);
+  high_.store(now, sync::memory_order_relaxed);
+  return now;
+}
+
 void pressure_board::set_high(cown_base& c) {
   if (c.is(cown_base::high)) return;
-  if (high_++ == 0) {
+  if (count_high(+1) == 1) {
     alert_.store(true, sync::memory_order_relaxed);
     // Whoever has not seen it has written where it goes: we see that.
     sync::heavy_fence();
@@ -273,7 +279,7 @@ void pressure_board::set_high(cown_base& c) {
 void pressure_board::set_normal(cown_base& c) noexcept {
   if (!c.is(cown_base::high)) return;
   take(c.state_, cown_base::high);
-  if (--high_ == 0) alert_.store(false, sync::memory_order_relaxed);
+  if (count_high(-1) == 0) alert_.store(false, sync::memory_order_relaxed);
 }
 
 // What a cown is after a message has begun to run there, or the last one has left.
@@ -338,12 +344,10 @@ void pressure_board::release(dispatch& d, slot& s) noexcept {
 
 // --- from outside -------------------------------------------------------------------------------
 
-void pressure_board::press(dispatch& d, cown_base& c,
-                           const std::shared_ptr<pressure_source>& source) {
+void pressure_board::press(dispatch& d, cown_base& c, pressure_source& source) {
   const locked guard{*this, d};
-  sources_.push_back(source);
-  source->home = &d.home();
-  source->cown = &c;
+  source = {&d.home(), &c, sources_.load(sync::memory_order_relaxed)};
+  sources_.store(&source, sync::memory_order_relaxed);
   c.add_ref();
   // Who has put pressure is expected to take it away.
   d.home().expect_outside(+1);
@@ -366,7 +370,9 @@ void pressure_board::relieve(pressure_source& source) noexcept {
 
 void pressure_board::relieve_all(dispatch& d) noexcept {
   const locked guard{*this, d};
-  for (const auto& source : std::vector(sources_)) {
+  pressure_source* next = sources_.load(sync::memory_order_relaxed);
+  while (pressure_source* source = next) {
+    next = source->next;
     if (source->home != &d.home()) continue;
     take_off(d, *source);
     d.home().expect_outside(-1);
@@ -374,7 +380,12 @@ void pressure_board::relieve_all(dispatch& d) noexcept {
 }
 
 void pressure_board::take_off(dispatch& d, pressure_source& source) noexcept {
-  std::erase_if(sources_, [&](const auto& s) { return s.get() == &source; });
+  if (pressure_source* s = sources_.load(sync::memory_order_relaxed); s == &source) {
+    sources_.store(source.next, sync::memory_order_relaxed);
+  } else {
+    while (s->next != &source) s = s->next;
+    s->next = source.next;
+  }
   cown_base& c = *std::exchange(source.cown, nullptr);
   d.drop_later(c);
   cown_side& side = c.side();

@@ -40,6 +40,7 @@ namespace rota::detail {
 struct pressure_source {
   pool* home = nullptr;
   cown_base* cown = nullptr;  // a pointer that counts; null once it is over
+  pressure_source* next = nullptr;
 };
 
 class pressure_board {
@@ -69,7 +70,7 @@ class pressure_board {
   void last_reader_left(dispatch& d, cown_base& c) noexcept;
 
   // Pressure from outside, which counts like a queue that is too long.
-  void press(dispatch& d, cown_base& c, const std::shared_ptr<pressure_source>& source);
+  void press(dispatch& d, cown_base& c, pressure_source& source);
   void relieve(pressure_source& source) noexcept;
   void relieve_all(dispatch& d) noexcept;
 
@@ -100,6 +101,7 @@ class pressure_board {
   void unmute(dispatch& d, slot& s);
   static void release(dispatch& d, slot& s) noexcept;
 
+  std::size_t count_high(int change) noexcept;
   void set_high(cown_base& c);
   void set_normal(cown_base& c) noexcept;
   void take_off(dispatch& d, pressure_source& source) noexcept;
@@ -108,8 +110,11 @@ class pressure_board {
   static inline sync::atomic<bool> alert_{false};
 
   sync::mutex mutex_;
-  std::size_t high_ = 0;  // how many have it
-  std::vector<std::shared_ptr<pressure_source>> sources_;
+
+  // Guarded by mutex_. Atomic only so that an explorer knows of them, since the board outlives what
+  // it explores.
+  sync::atomic<std::size_t> high_{0};  // how many have high priority
+  sync::atomic<pressure_source*> sources_{nullptr};
 };
 
 }  // namespace rota::detail

@@ -75,13 +75,13 @@ class hand {
     run_all();
   }
   void relieve() {
-    pressure_board::get().relieve(*source_);
+    pressure_board::get().relieve(source_);
     run_all();
   }
 
  private:
   pool pool_;
-  std::shared_ptr<pressure_source> source_ = std::make_shared<pressure_source>();
+  pressure_source source_;
 };
 
 void bump(number& n) { n.set(n.get() + 1); }
@@ -701,7 +701,7 @@ const add cowns{{
     {"cown.circle", "three behaviours in a circle", circle, pct(3, 1)},
     {"cown.three", "three cowns against the middle one", three_cowns, all()},
 
-    {"cown.let_go", "those that wait keep their cowns", let_go, all()},
+    {"cown.let_go", "those that wait keep their cowns", let_go, bounded(3, 3)},
     {"cown.last_pointer", "the last pointer ends the value", last_pointer, all()},
     {"cown.weak_pointer", "the last pointer goes, a weak one is asked", weak_pointer, all()},
     {"cown.weak_first", "two make the first weak pointer", first_weak_pointer, all()},

@@ -25,7 +25,6 @@
 #include <rota/task/runtime.h>
 
 #include <coroutine>
-#include <memory>
 #include <utility>
 
 namespace rota {
@@ -58,7 +57,7 @@ class [[nodiscard("the pressure lasts only as long as this lives")]] pressure {
  public:
   template <class T>
   pressure(runtime& rt, const cown_ptr<T>& c) : pressure(rt, *c.get()) {}
-  pressure(pressure&& other) noexcept = default;
+  pressure(pressure&& other) noexcept : source_(std::exchange(other.source_, nullptr)) {}
   pressure& operator=(pressure&& other) noexcept {
     std::swap(source_, other.source_);
     return *this;
@@ -70,7 +69,7 @@ class [[nodiscard("the pressure lasts only as long as this lives")]] pressure {
 
  private:
   pressure(runtime& rt, detail::cown_base& c);
-  std::shared_ptr<detail::pressure_source> source_;
+  detail::pressure_source* source_;
 };
 
 }  // namespace rota
