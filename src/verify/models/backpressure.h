@@ -116,6 +116,9 @@ class backpressure {
   std::string complaint() const {
     if (is(mistake::unmute_never) && variant.propagate && !variant.eager)
       return "this mutant deadlocks, and so does this variant without it";
+    if (fuel < least_fuel())
+      return "this mutant does nothing with a BehaviourLimit of less than " +
+             std::to_string(least_fuel());
     const unsigned copies = is(mistake::send_twice) ? 2 : 1;
     const unsigned sent_ones = copies * static_cast<unsigned>(fuel);
     return layout().fits(n() + sent_ones, 1 + sent_ones)
@@ -314,6 +317,16 @@ class backpressure {
   unsigned n() const { return static_cast<unsigned>(cowns); }
   backpressure_layout layout() const { return {n(), variant.pressed, variant.arrive}; }
   bool is(mistake m) const { return mutant == m; }
+
+  // How many behaviours have to be sent before a mutant can do what it should not.
+  int least_fuel() const {
+    // The message that holds the cown, those in its queue, and the one that notices.
+    if (is(mistake::notice_skips_chain)) return threshold + 3;
+    if (!is(mistake::notice_raises_muted)) return 0;
+    // The one for which the cown is muted, those in its queue, and the one that notices; and those
+    // in the queue of its mutor, unless that is under pressure.
+    return threshold + 3 + (pressure > 0 ? 0 : threshold);
+  }
 
   // In the order of `mistake`.
   std::vector<std::string> mistakes() const {
@@ -526,6 +539,7 @@ class backpressure {
     layout().pop(t, c);
     if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
     note_held_up(s, t, to, msg);
+    note_raised(s, t);
     return t;
   }
 
