@@ -539,7 +539,6 @@ class backpressure {
     layout().pop(t, c);
     if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
     note_held_up(s, t, to, msg);
-    note_raised(s, t);
     return t;
   }
 
