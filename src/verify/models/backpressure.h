@@ -419,7 +419,9 @@ class backpressure {
     return is(mistake::way_forgotten) ? waiting_holders(s, c) : urgent_holders(s, c);
   }
   // Where its message goes. Only a mutant passes on to nobody.
-  static set target(const state& s, unsigned c) { return s.blocker[c] ? bit(s.blocker[c] - 1u) : 0; }
+  static set target(const state& s, unsigned c) {
+    return s.blocker[c] ? bit(s.blocker[c] - 1u) : 0;
+  }
   set awaiting_arrival(const state& s) const {
     set m = 0;
     for (unsigned c = 0; c < n(); ++c)
