@@ -29,7 +29,7 @@ CONSTANTS
   Overlook,           \* a sender may not see that a receiver is not normal, or should not be
   Notice,             \* a sender gives priority to receivers with too long a queue
   Chain,              \* overloaded senders are muted too, and stay high when they are freed
-  TwoSteps,           \* passing a message on takes two steps, Acquire and Arrive
+  TwoSteps,           \* passing a message on takes two steps, and so does a look at two receivers
   Pressure,           \* how often the environment puts pressure on a cown
   TodoLine,           \* TRUE: no sender that is among the receivers is muted
   Mutant              \* "none", or the mistake that is made, see README.md
@@ -348,10 +348,11 @@ Prerun(cown) ==
 
 (* Send: a running behaviour sends one more. It may be muted for it later.    *)
 (* seen are those receivers that the sender pays attention to: all or, if it  *)
-(* reads what is out of date, none. Hop by hop it gives no priority for the   *)
-(* sake of the message, which holds nothing yet. With Notice, those whom it   *)
-(* finds with too long a queue get it, and may mute the sender then. A muted  *)
-(* one stays muted and mutes the sender: otherwise propagation would end here.*)
+(* reads what is out of date, none; with TwoSteps it may see some as they are *)
+(* and others as they were. Hop by hop it gives no priority for the sake of   *)
+(* the message, which holds nothing yet. With Notice, those whom it finds     *)
+(* with too long a queue get it, and may mute the sender then. A muted one    *)
+(* stays muted and mutes the sender: otherwise propagation would end here.    *)
 
 Noticed(seen) ==
   {c \in seen :
@@ -359,9 +360,10 @@ Noticed(seen) ==
     /\ priority[c] = 0 \/ (priority[c] = -1 /\ Mutant = "notice_raises_muted")}
 
 SeenOf(receivers) ==
-  IF Overlook /\ (Noticed(receivers) # {} \/ \E c \in receivers : priority[c] # 0)
-    THEN {receivers, {}}
-    ELSE {receivers}
+  LET odd == Noticed(receivers) \cup {c \in receivers : priority[c] # 0}
+  IN  IF ~Overlook \/ odd = {} THEN {receivers}
+      ELSE IF TwoSteps THEN SUBSET odd
+      ELSE {receivers, {}}
 
 RaisedByNotice(seen) ==
   IF Mutant = "notice_skips_chain" THEN Noticed(seen) ELSE Prioritizing(Noticed(seen))
@@ -383,7 +385,7 @@ MayMute(senders, receivers, seen, p) ==
 Mutors(senders, receivers, seen) ==
   LET p == RaisedPriority(RaisedByNotice(seen))
   IN  IF MayMute(senders, receivers, seen, p)
-        THEN {c \in (IF Careless THEN receivers ELSE receivers \ senders) : ValidMutor(c, p)}
+        THEN {c \in (IF Careless THEN seen ELSE seen \ senders) : ValidMutor(c, p)}
         ELSE {}
 
 MinOrNull(S) == IF S = {} THEN Null ELSE Min(S)

@@ -23,7 +23,8 @@ namespace rota::detail {
 // --- cowns --------------------------------------------------------------------------------------
 
 void cown_base::end() noexcept {
-  if (cown_side* s = side_.load(sync::memory_order_acquire)) {
+  // relaxed: whoever made it had a pointer, and has dropped it before us.
+  if (cown_side* s = side_.load(sync::memory_order_relaxed)) {
     {
       spin_guard guard{s->lock};
       s->cown = nullptr;
@@ -38,7 +39,7 @@ cown_side& cown_base::side() {
   auto fresh = std::make_unique<cown_side>(*this);
   cown_side* there = nullptr;
   // release: whoever finds it finds it made.
-  if (side_.compare_exchange_strong(there, fresh.get(), sync::memory_order_acq_rel,
+  if (side_.compare_exchange_strong(there, fresh.get(), sync::memory_order_release,
                                     sync::memory_order_acquire))
     return *fresh.release();
   return *there;
@@ -63,8 +64,9 @@ cown_base* cown_access::lock(cown_side& s) noexcept {
   spin_guard guard{s.lock};
   if (!s.cown) return nullptr;
   std::uint64_t refs = s.cown->refs_.load(sync::memory_order_relaxed);
+  // relaxed: a pointer shows nothing of the value. That is for behaviours, who come by the queue.
   while (static_cast<std::uint32_t>(refs) != 0)
-    if (s.cown->refs_.compare_exchange_weak(refs, refs + 1, sync::memory_order_acquire,
+    if (s.cown->refs_.compare_exchange_weak(refs, refs + 1, sync::memory_order_relaxed,
                                             sync::memory_order_relaxed))
       return s.cown;
   return nullptr;
@@ -148,7 +150,10 @@ void report_unobserved(std::exception_ptr error, const char* name) noexcept {
     runtime_state::print_unobserved(error, who);
 }
 
-void send(behaviour& b, pool& home) noexcept { dispatch{home}.send(b); }
+void send(behaviour& b, pool& home) noexcept {
+  if (b.count == 1 && dispatch::send_one(home, b)) return;
+  dispatch{home}.send(b);
+}
 
 namespace {
 
@@ -166,7 +171,11 @@ pool& stop_running(const behaviour& b) noexcept {
 
 }  // namespace
 
-void complete(behaviour& b) noexcept { dispatch{stop_running(b)}.complete(b); }
+void complete(behaviour& b) noexcept {
+  pool& home = stop_running(b);
+  if (b.count == 1 && dispatch::complete_one(home, b)) return;
+  dispatch{home}.complete(b);
+}
 
 void release_early(behaviour& b, cown_base& c) {
   slot* const s = b.find(c);

@@ -39,12 +39,14 @@ bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
   const bool held = b.is(behaviour::holding);
   hold_rest(b, i + 1);
   c.refs_.fetch_add(cown_base::one_sent - (held ? 1 : 0), sync::memory_order_relaxed);
-  // release: who gives us the cown sees the behaviour.
-  if (!before->is_read())
-    before->next.store(s.name(), sync::memory_order_release);
-  else
-    before->next.exchange(s.name(), sync::memory_order_acq_rel);
+  link(*before, s);
   return false;
+}
+
+// Takes the place behind another. After that the behaviour is somebody else's.
+inline void dispatch::link(slot& before, slot& s) noexcept {
+  // release: who gives us the cown sees the behaviour.
+  before.next.store(s.name(), sync::memory_order_release);
 }
 
 // First in the queue, but readers who are in no queue any more still read.
@@ -77,7 +79,7 @@ bool dispatch::enqueue_reader(behaviour& b, std::uint32_t i) noexcept {
   hold_rest(b, i + 1);
   c.refs_.fetch_add(cown_base::one_sent + own, sync::memory_order_relaxed);
   if (!before->is_read()) {
-    before->next.store(s.name(), sync::memory_order_release);
+    link(*before, s);
     return false;
   }
   // acquire: what the last writer wrote, by way of the reader before us.
@@ -95,7 +97,7 @@ void dispatch::open(slot& s, bool is_ours) noexcept {
   for (;;) {
     std::uintptr_t behind = slot::waiting;
     // release: who links itself behind us from now on reads what we may read.
-    if (reader->next.compare_exchange_strong(behind, 0, sync::memory_order_acq_rel,
+    if (reader->next.compare_exchange_strong(behind, 0, sync::memory_order_release,
                                              sync::memory_order_acquire))
       behind = 0;
     if (behind & slot::name_reads) reader->cown().readers_.fetch_add(2, sync::memory_order_relaxed);
@@ -146,9 +148,12 @@ void dispatch::release_reader(slot& s) noexcept {
     change = 0u - 1;
   }
   // release: what we read comes before what the writer writes. acquire: shows the writer.
-  if (c.readers_.fetch_add(change, sync::memory_order_acq_rel) + change == 1) {
+  const std::uint32_t left = c.readers_.fetch_add(change, sync::memory_order_acq_rel) + change;
+  if (left == 1) {
     c.readers_.store(0, sync::memory_order_relaxed);
     given(*c.side().next_writer);
+  } else if (left == 0 && c.is(cown_base::high)) [[unlikely]] {
+    pressure_board::get().last_reader_left(*this, c);
   }
   drop(c);
   if (emptied) drop(c);
@@ -186,7 +191,7 @@ void dispatch::send(behaviour& b) noexcept {
   bool special = false;
   for (std::uint32_t i = 0; i < b.count; ++i) {
     const cown_base& c = b.slots()[i].cown();
-    special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(c);
+    special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home_, c);
   }
   if (special && asks_board(b) ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
   finish();
@@ -210,7 +215,7 @@ void dispatch::go_on(behaviour& b, std::uint32_t i) noexcept {
 bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
   slot& s = b.slots()[i];
   cown_base& c = s.cown();
-  const bool overloaded = is_long(c);
+  const bool overloaded = is_long(home_, c);
   c.one_left(!s.is_read());
   if (b.is(behaviour::mixed)) [[unlikely]]
     return pressure_board::get().pass_on(*this, b, i, overloaded);
@@ -222,21 +227,20 @@ bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
 }
 
 void dispatch::prerun(behaviour& b) noexcept {
-  slot& last = b.last();
-  unsigned states = last.cown().state_.load(sync::memory_order_relaxed);
-  const bool overloaded = is_long(last.cown());
+  const cown_base& last = b.last().cown();
+  bool special = false;
   if (b.count == 1) {
-    // It keeps the priority that it has.
-    if (overloaded) states ^= cown_base::high;
+    special = !keeps_priority(home_, last);
   } else {
+    unsigned states = last.state_.load(sync::memory_order_relaxed);
     for (std::uint32_t i = 0; i + 1 < b.count; ++i) {
       cown_base& c = b.slots()[i].cown();
       c.blocker_.store(nullptr, sync::memory_order_relaxed);
       states |= pressure_board::look_at(c);
     }
-    if (overloaded || b.is(behaviour::listed)) states |= cown_base::high;
+    special = (states & cown_base::pressing) || b.is(behaviour::listed) || is_long(home_, last);
   }
-  if (states & cown_base::pressing) [[unlikely]]
+  if (special) [[unlikely]]
     pressure_board::get().prerun(*this, b);
   ready(b);
 }
@@ -246,8 +250,9 @@ void dispatch::ready(behaviour& b) noexcept {
     b.set(behaviour::is_dropped);
   if (b.is(behaviour::on_pump)) [[unlikely]]
     if (put_on_pump(b)) return;
-  if (worker_)
-    worker_->push(&b);
+  // Next on this worker, if it may: what the cowns hold is in its cache.
+  if (worker_) [[likely]]
+    worker_->ready(&b);
   else
     home_.post(&b);
 }
@@ -267,13 +272,7 @@ void dispatch::complete(behaviour& b) noexcept {
   // Either who waits for admission sees that there is room, or we see it.
   sync::light_fence();
   bool special = b.mutor != nullptr;
-  for (std::uint32_t i = 0; i < b.count; ++i) {
-    const slot& s = b.slots()[i];
-    if (s.is_released()) continue;
-    // Priority is reconsidered when the queue becomes empty.
-    const bool goes_on = !s.is_read() && s.next.load(sync::memory_order_relaxed) != 0;
-    special |= s.cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
-  }
+  for (std::uint32_t i = 0; i < b.count; ++i) special |= needs_board(b.slots()[i]);
   if (special) [[unlikely]] {
     pressure_board::get().complete(*this, b);
   } else {
@@ -282,6 +281,14 @@ void dispatch::complete(behaviour& b) noexcept {
     b.free();
   }
   finish();
+}
+
+// Whether the priority of a cown that is released has to be looked at: when its queue becomes
+// empty.
+inline bool dispatch::needs_board(const slot& s) noexcept {
+  if (s.is_released()) return false;
+  const bool goes_on = !s.is_read() && s.next.load(sync::memory_order_relaxed) != 0;
+  return s.cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
 }
 
 void dispatch::release_early(behaviour& b, slot& s) noexcept {
@@ -350,7 +357,7 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
   finish();
 }
 
-void dispatch::finish() noexcept {
+void dispatch::let_go_on() noexcept {
   while (behaviour* b = first_) {
     first_ = static_cast<behaviour*>(b->link);
     if (!first_) last_ = nullptr;
@@ -379,6 +386,76 @@ void dispatch::drop(cown_base& c) noexcept {
     drop_later(c);
   else
     c.drop_ref();
+}
+
+// --- one cown -----------------------------------------------------------------------------------
+
+// The same steps, in one go, for behaviours with one cown whose priority stays as it is.
+
+// Whether the cown has the priority that it should have when its next message begins.
+inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexcept {
+  const unsigned state = c.state_.load(sync::memory_order_relaxed) & cown_base::pressing;
+  return state == (is_long(home, c) ? cown_base::high : 0u);
+}
+
+inline void dispatch::start_one(pool& home, behaviour& b, cown_base& c) noexcept {
+  worker* const w = worker::here();
+  if (!w || &w->home() != &home || home.drops_behaviours() || b.is(behaviour::on_pump) ||
+      !keeps_priority(home, c)) [[unlikely]] {
+    dispatch d{home};
+    d.prerun(b);
+    return d.finish();
+  }
+  w->ready(&b);
+}
+
+bool dispatch::send_one(pool& home, behaviour& b) noexcept {
+  slot& s = b.slots()[0];
+  cown_base& c = s.cown();
+  if (s.is_read() || c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home, c))
+      [[unlikely]]
+    return false;
+  slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
+  c.refs_.fetch_add(cown_base::one_sent + (before ? 0 : 1), sync::memory_order_relaxed);
+  if (before)
+    link(*before, s);
+  else if (c.readers_.load(sync::memory_order_acquire) == 0 || wait_for_readers(b, 0)) [[likely]]
+    start_one(home, b, c);
+  return true;
+}
+
+bool dispatch::complete_one(pool& home, behaviour& b) noexcept {
+  slot& s = b.slots()[0];
+  if (b.mutor || (s.word & (slot::reads | slot::released)) || needs_board(s)) [[unlikely]]
+    return false;
+  cown_base& c = s.cown();
+  c.one_left(true);
+  // Either who waits for admission sees that there is room, or we see it.
+  sync::light_fence();
+  if (c.is(cown_base::awaited)) [[unlikely]]
+    pressure_board::get().let_in(c);
+  std::uintptr_t next = s.next.load(sync::memory_order_acquire);
+  if (!next) {
+    slot* last = &s;
+    if (c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_release,
+                                        sync::memory_order_relaxed)) {
+      b.free();
+      c.drop_ref();
+      return true;
+    }
+    next = next_of(s);
+  }
+  b.free();
+  slot& n = slot::named(next);
+  behaviour& heir = behaviour::of(n);
+  if (heir.count == 1 && !(next & slot::name_reads) && !heir.is(behaviour::member)) [[likely]] {
+    start_one(home, heir, c);
+    return true;
+  }
+  dispatch d{home};
+  d.give(c, n);
+  d.finish();
+  return true;
 }
 
 }  // namespace rota::detail

@@ -33,12 +33,18 @@ class dispatch {
   dispatch(const dispatch&) = delete;
   dispatch& operator=(const dispatch&) = delete;
 
+  // The same for one cown, at once, if it is normal. False: nothing was done.
+  static bool send_one(pool& home, behaviour& b) noexcept;
+  static bool complete_one(pool& home, behaviour& b) noexcept;
+
   // Each lets all behaviours that were given something go on before it returns.
   void send(behaviour& b) noexcept;
   void complete(behaviour& b) noexcept;
   void release_early(behaviour& b, slot& s) noexcept;
   void hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept;
-  void finish() noexcept;
+  void finish() noexcept {
+    if (first_ || ended_ || dropped_) let_go_on();
+  }
 
   // --- for the board, which holds its lock ---
 
@@ -63,8 +69,9 @@ class dispatch {
   pool& home() const noexcept { return home_; }
 
   // More messages than the cown is willing to have.
-  bool is_long(const cown_base& c) const noexcept {
-    return c.load() > c.threshold_.load(sync::memory_order_relaxed) && home_.mutes_senders();
+  bool is_long(const cown_base& c) const noexcept { return is_long(home_, c); }
+  static bool is_long(const pool& home, const cown_base& c) noexcept {
+    return c.load() > c.threshold_.load(sync::memory_order_relaxed) && home.mutes_senders();
   }
 
   // While set, pointers are dropped later.
@@ -74,7 +81,9 @@ class dispatch {
   friend struct inspect;
 
   bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
-  bool wait_for_readers(behaviour& b, std::uint32_t i) noexcept;
+  static bool keeps_priority(const pool& home, const cown_base& c) noexcept;
+  static void start_one(pool& home, behaviour& b, cown_base& c) noexcept;
+  static bool wait_for_readers(behaviour& b, std::uint32_t i) noexcept;
   void release_reader(slot& s) noexcept;
   static void hold_rest(behaviour& b, std::uint32_t from) noexcept;
   static std::uintptr_t next_of(slot& s) noexcept;
@@ -86,6 +95,9 @@ class dispatch {
   bool pass_on(behaviour& b, std::uint32_t i) noexcept;
   void prerun(behaviour& b) noexcept;
   void ready(behaviour& b) noexcept;
+  static bool needs_board(const slot& s) noexcept;
+  void let_go_on() noexcept;
+  static void link(slot& before, slot& s) noexcept;
   bool asks_board(behaviour& b) noexcept;
   static bool put_on_pump(behaviour& b) noexcept;
   void drop(cown_base& c) noexcept;

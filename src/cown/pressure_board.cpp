@@ -168,12 +168,23 @@ void pressure_board::release_early(dispatch& d, slot& s) noexcept {
 // A behaviour that has run gives one of its cowns back.
 void pressure_board::leave(dispatch& d, slot& s) {
   cown_base& c = s.cown();
-  const bool alone = !s.is_read() || c.readers_.load(sync::memory_order_relaxed) == 2;
-  // Readers may leave in another order than they came in.
-  const slot* const tail = c.tail_.load(sync::memory_order_relaxed);
-  if (alone && (tail == &s || !tail)) settle(d, c);
+  if (!s.is_read() && c.tail_.load(sync::memory_order_relaxed) == &s) settle(d, c);
   admit(c);
   release(d, s);
+}
+
+void pressure_board::last_reader_left(dispatch& d, cown_base& c) noexcept {
+  if (d.locked) return settle_if_idle(d, c);
+  const locked guard{*this, d};
+  settle_if_idle(d, c);
+}
+
+void pressure_board::settle_if_idle(dispatch& d, cown_base& c) {
+  // Asked under the lock: somebody may have come meanwhile, who settles it then.
+  if (c.tail_.load(sync::memory_order_relaxed) || c.readers_.load(sync::memory_order_relaxed))
+    return;
+  settle(d, c);
+  admit(c);
 }
 
 // A cown that is normal, or has high priority for nothing but its own load.
@@ -291,7 +302,8 @@ void pressure_board::free_muted(dispatch& d, cown_base& first) {
       remove_token(*side, *token);
       for (std::uint32_t i = 0; i < token->count; ++i) {
         slot& s = token->slots()[i];
-        if (s.is_released()) continue;
+        // Those that it holds and has not muted are about to be released by complete().
+        if (s.is_released() || !s.cown().is(cown_base::low)) continue;
         cown_base& c = s.cown();
         take(c.state_, cown_base::low);
         if (d.is_long(c))
@@ -397,6 +409,11 @@ void pressure_board::leave_room(cown_base& c) noexcept {
   cown_side& side = c.side();
   end_wait(side.admission);
   if (side.admission.empty()) take(c.state_, cown_base::awaited);
+}
+
+void pressure_board::let_in(cown_base& c) noexcept {
+  std::lock_guard guard{mutex_};
+  admit(c);
 }
 
 // Lets in as many as there is room for; all, if the queue is empty, since then nobody comes by here

@@ -64,6 +64,10 @@ class pressure_board {
   void complete(dispatch& d, behaviour& b) noexcept;
   void release_early(dispatch& d, slot& s) noexcept;
 
+  // Nobody reads c any more, and it has high priority. Readers leave in any order, so none of them
+  // knows beforehand that it is the last.
+  void last_reader_left(dispatch& d, cown_base& c) noexcept;
+
   // Pressure from outside, which counts like a queue that is too long.
   void press(dispatch& d, cown_base& c, const std::shared_ptr<pressure_source>& source);
   void relieve(pressure_source& source) noexcept;
@@ -72,6 +76,7 @@ class pressure_board {
   // The running task waits until the cown has room; false if it has, or the task is to stop.
   bool await_room(cown_base& c, std::coroutine_handle<> leaf, void* awaiter) noexcept;
   void leave_room(cown_base& c) noexcept;
+  void let_in(cown_base& c) noexcept;
   static bool has_room(const cown_base& c) noexcept;
 
   void pin(cown_base& c, std::shared_ptr<pump_state> to);
@@ -89,6 +94,7 @@ class pressure_board {
   static void forget_urges(behaviour& b) noexcept;
   void raise(dispatch& d, cown_base& first);
   void settle(dispatch& d, cown_base& c);
+  void settle_if_idle(dispatch& d, cown_base& c);
   void leave(dispatch& d, slot& s);
   void free_muted(dispatch& d, cown_base& first);
   void unmute(dispatch& d, slot& s);

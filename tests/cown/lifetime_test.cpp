@@ -128,12 +128,14 @@ TEST_P(cown_lifetime, what_a_function_captured_ends_before_its_cowns_are_given_o
 
 // A value that says goodbye to another cown when it ends.
 struct farewell {
+  runtime& rt;  // it may end on any thread
   cown_ptr<int> to;
   tracked counted;
-  explicit farewell(cown_ptr<int> c) : to(std::move(c)) {}
-  farewell(farewell&&) = default;
+  farewell(runtime& r, cown_ptr<int> c) : rt(r), to(std::move(c)) {}
+  farewell(const farewell&) = delete;
+  farewell& operator=(const farewell&) = delete;
   ~farewell() {
-    if (to) when(to) << [](int& x) { ++x; };
+    when(rt, to) << [](int& x) { ++x; };
   }
 };
 
@@ -153,8 +155,8 @@ TEST_P(cown_lifetime, a_value_may_send_from_its_destructor) {
   runtime rt{options()};
   busy_receiver r{rt};
   for (int i = 0; i < rounds; ++i) {
-    auto a = make_cown<farewell>(r.cown);
-    auto b = make_cown<farewell>(r.cown);
+    auto a = make_cown<farewell>(rt, r.cown);
+    auto b = make_cown<farewell>(rt, r.cown);
     when(rt, a, b) << [](farewell&, farewell&) {};
     when(rt, read(a)) << [](const farewell&) {};
     when(rt, b) << [](farewell&) -> task<> { co_await rota::suspend(); };
@@ -172,14 +174,13 @@ TEST_P(cown_lifetime, a_result_that_nobody_wants_may_send_from_its_destructor) {
   busy_receiver r{rt};
   auto c = make_cown<int>(0);
   for (int i = 0; i < rounds; ++i) {
-    when_result<cown_ptr<farewell>> dropped = when(rt, c)
-                                              << [&](int&) { return make_cown<farewell>(r.cown); };
+    when_result<cown_ptr<farewell>> dropped =
+        when(rt, c) << [&](int&) { return make_cown<farewell>(rt, r.cown); };
   }
   rt.quiesce();
   r.end.set();
   rt.quiesce();
-  // A handle that outlives its behaviour ends here, where when() needs the runtime's name: those
-  // results were dropped on this thread only if the behaviour was faster.
+  EXPECT_EQ(r.cown.unguarded(), rounds);
   EXPECT_EQ(tracked::alive, 0);
 }
 
@@ -468,8 +469,9 @@ TEST_P(cown_lifetime, nothing_is_left_in_memory) {
   const std::uint64_t before = heap_bytes();
   for (int i = 0; i < 20; ++i) round();
   const std::uint64_t after = heap_bytes();
-  // One behaviour in a hundred that stays would be 20 * 5 blocks of 64 bytes or more.
-  EXPECT_LT(after, before + 4096);
+  // One kind of behaviour that stays would be 20 * 100 blocks of 64 bytes or more. How many are
+  // kept for reuse depends on who was how fast.
+  EXPECT_LT(after, before + 32 * 1024);
 }
 #endif
 

@@ -538,6 +538,23 @@ TEST_P(when_read, a_writer_waits_for_all_readers_and_later_readers_for_the_write
   EXPECT_EQ(seen, (list{1, 11}));
 }
 
+TEST_P(when_read, a_writer_waits_for_a_reader_that_is_in_no_queue_any_more) {
+  async_event first_may_end;
+  async_event second_may_end;
+  auto c = make_cown<int>(0);
+  runtime rt{options()};
+  for (async_event* until : {&first_may_end, &second_may_end})
+    when(rt, read(c)) << [until](const int&) -> task<> { co_await until->wait(); };
+  second_may_end.set();  // the queue is empty now, and the first still reads
+  rt.quiesce();
+  when(rt, c) << [](int& x) { x = 1; };
+  rt.quiesce();
+  EXPECT_EQ(c.unguarded(), 0);
+  first_may_end.set();
+  rt.quiesce();
+  EXPECT_EQ(c.unguarded(), 1);
+}
+
 TEST_P(when_read, a_behaviour_reads_some_and_writes_others) {
   auto rate = make_cown<int>(3);
   std::vector<cown_ptr<int>> sums;

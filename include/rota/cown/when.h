@@ -20,7 +20,7 @@
 // free. So
 //   - behaviours with the same least cown keep, on all the cowns that they share, the order in
 //     which they were requested; in particular those that name one and the same cown, or the same
-//     cowns;
+//     cowns. Two that only read the least one may overtake each other on the others;
 //   - a behaviour that finds all its cowns idle overtakes nobody, and nobody overtakes it;
 //   - but `when(a, b) << B1; when(b) << B2;` with a busy may run B2 first: B1 waits at a and is not
 //     yet known to b. A batch closes the gap: members of a batch are in its order, and nobody comes
@@ -272,7 +272,8 @@ class batch_state : public result_state<void> {
     failed_ = true;
   }
   void one_ended() noexcept {
-    if (ended_.fetch_add(1, sync::memory_order_acq_rel) + 1 != members) return;
+    const std::uint32_t all = members;  // once we are counted, the last one may end the batch
+    if (ended_.fetch_add(1, sync::memory_order_acq_rel) + 1 != all) return;
     if (!failed_) set_value();
     publish();
   }
@@ -553,9 +554,11 @@ class request {
         std::array<std::uintptr_t, n> words = words_of(std::index_sequence_for<W...>{});
         const std::array<std::uintptr_t, n> wanted = words;
         fill_slots(b, words.data(), unique_words(words.data(), n));
-        for (std::size_t i = 0; i < n; ++i)
-          self->arguments.places[i] = static_cast<std::uint8_t>(
-              b.find(*reinterpret_cast<cown_base*>(wanted[i] & ~slot::low_bits)) - b.slots());
+        for (std::size_t i = 0; i < n; ++i) {
+          std::uint8_t place = 0;
+          while ((words[place] ^ wanted[i]) > slot::low_bits) ++place;
+          self->arguments.places[i] = place;
+        }
       }
       return b;
     }
@@ -650,7 +653,7 @@ void check_wishes(const W&... wishes) {
   const std::size_t all = (wishes.size() + ... + 0);
   std::size_t n = 0;
   bool pinned = false;
-  const auto look = [&](std::uintptr_t word) {
+  [[maybe_unused]] const auto look = [&](std::uintptr_t word) {
     ++n;
     if (word == 0) [[unlikely]]
       null_cown(n, all);

@@ -30,7 +30,9 @@ struct backpressure_variant {
   bool notice = false;     // a sender gives priority to receivers with too long a queue
   bool chain = false;      // overloaded senders are muted too, and stay high when they are freed
   bool pressed = false;    // the environment can put pressure on a cown
-  bool arrive = false;     // passing a message on takes two steps; hop by hop only
+  // Hop by hop only, closer to the code:
+  bool arrive = false;  // passing on takes two steps; a sender may overlook some of its receivers
+  bool lag = false;     // what is being sent is not counted yet: who looks may miss an overload
 };
 
 class backpressure {
@@ -156,15 +158,22 @@ class backpressure {
     if (everybody_sleeps(s)) emit(terminating, 0, s);
     for (unsigned c = 0; c < n(); ++c) {
       const set msg = layout().head(s, c);
-      if ((s.scheduled & bit(c)) && msg && c < last(msg)) emit(acquire, c, acquired(s, c, msg));
-      if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
-        emit(prerun, c, preran(s, c, msg));
+      for (const bool misses : {false, true}) {
+        if (misses && !(variant.lag && is_long(s, c))) continue;
+        if ((s.scheduled & bit(c)) && msg && c < last(msg))
+          emit(acquire, c, acquired(s, c, msg, misses));
+        if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
+          emit(prerun, c, preran(s, c, msg, misses));
+      }
       if (s.running & bit(c)) {
         for (unsigned m = 1; s.fuel > 0 && m <= layout().all(); ++m) {
           const set receivers = static_cast<set>(m);
           emit(send, c, sent(s, c, receivers, receivers));
-          if (variant.overlook && (receivers & (s.special() | noticed(s))))
-            emit(send, c, sent(s, c, receivers, 0));
+          const set odd = receivers & static_cast<set>(s.special() | noticed(s));
+          if (!variant.overlook || !odd) continue;
+          emit(send, c, sent(s, c, receivers, 0));
+          for (unsigned seen = 1; variant.arrive && seen < odd; ++seen)
+            if ((seen & ~odd) == 0) emit(send, c, sent(s, c, receivers, static_cast<set>(seen)));
         }
         emit(complete, c, completed(s, c, msg));
       }
@@ -507,10 +516,10 @@ class backpressure {
     s.high |= them;
   }
 
-  state acquired(const state& s, unsigned c, set msg) const {
+  state acquired(const state& s, unsigned c, set msg, bool misses) const {
     state t = s;
     const set rest = msg & state::above(c);
-    const bool looks = variant.acquire && overloaded(s, c);
+    const bool looks = variant.acquire && !misses && overloaded(s, c);
     if ((lends(s, c, msg) || looks) && !is(mistake::no_priority_in_acquire)) {
       const set ahead = variant.hopwise ? bit(first(rest)) : rest;
       prioritise(t, looks ? static_cast<set>(ahead | bit(c)) : ahead);
@@ -558,10 +567,10 @@ class backpressure {
     if ((lenders & s.high) && (due & ~t.high)) t.mistakes |= state::held_up;
   }
 
-  state preran(const state& s, unsigned c, set msg) const {
+  state preran(const state& s, unsigned c, set msg, bool misses) const {
     state t = s;
     t.running |= bit(c);
-    t.high = static_cast<set>((s.high & ~bit(c)) | (needs_priority(t, c) ? bit(c) : 0));
+    t.high = static_cast<set>((s.high & ~bit(c)) | (needs_priority(t, c, misses) ? bit(c) : 0));
     t.low &= static_cast<set>(~bit(c));
     for (unsigned k = 0; k < n(); ++k)
       if ((msg & bit(k)) && !is(mistake::keep_blocker)) t.blocker[k] = 0;
@@ -572,16 +581,17 @@ class backpressure {
   }
 
   // Of a running cown.
-  bool needs_priority(const state& s, unsigned c) const {
-    if (overloaded(s, c)) return true;
+  bool needs_priority(const state& s, unsigned c, bool misses) const {
+    if (!misses && overloaded(s, c)) return true;
     if (!variant.hopwise) return layout().queued(s, c) & s.high & ~bit(c);
     if ((s.pressed & bit(c)) && !is(mistake::pressure_forgotten)) return true;
     return holders_to_keep(s, c) && !is(mistake::prerun_forgets_holder);
   }
 
   // The sender pays attention to the receivers in `seen`: all or, if it reads what is out of date,
-  // none. Hop by hop it gives no priority for the sake of the message, which holds nothing yet; but
-  // whom it finds with too long a queue gets it, and may mute the sender then.
+  // none, or those that it sees as they are. Hop by hop it gives no priority for the sake of the
+  // message, which holds nothing yet; but whom it finds with too long a queue gets it, and may mute
+  // the sender then.
   state sent(const state& s, unsigned c, set receivers, set seen) const {
     state looked = s;
     raise_noticed(looked, seen);
@@ -589,7 +599,7 @@ class backpressure {
     const bool gives = variant.hopwise == is(mistake::no_priority_in_send);
     if ((seen & s.high) && gives) prioritise(t, receivers);
     if (seen & (variant.propagate ? looked.special() : looked.high))
-      choose_mutor(looked, t, c, receivers);
+      choose_mutor(looked, t, c, receivers, seen);
     const unsigned to = is(mistake::send_to_greatest) ? last(receivers) : first(receivers);
     layout().push(t, to, receivers);
     if (is(mistake::send_twice)) layout().push(t, to, receivers);
@@ -633,12 +643,12 @@ class backpressure {
     return m;
   }
 
-  void choose_mutor(const state& s, state& t, unsigned c, set receivers) const {
+  void choose_mutor(const state& s, state& t, unsigned c, set receivers, set seen) const {
     const set senders = layout().head(s, c);
     const bool careless = is(mistake::mute_among_receivers);
     set mutors = 0;
     for (unsigned k = 0; k < n(); ++k)
-      if ((receivers & (careless ? ~0 : ~senders) & bit(k)) && is_mutor(s, k)) mutors |= bit(k);
+      if ((seen & (careless ? ~0 : ~senders) & bit(k)) && is_mutor(s, k)) mutors |= bit(k);
     if (!mutors || s.mutor[c]) return;
     if (!careless) {
       if (senders & ~can_be_muted(s)) return;
@@ -805,7 +815,7 @@ class backpressure {
     }
   }
 
-  // The number of that action. It is the last one, and Press and Release may be missing.
+  // The number of that action. Press and Release may be missing.
   unsigned unmute() const { return press + (variant.pressed ? 2u : 0u); }
   bool unmutes_later() const { return !variant.eager || is(mistake::unmute_on_idle); }
 };
