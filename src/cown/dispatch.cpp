@@ -299,7 +299,7 @@ void dispatch::release_early(behaviour& b, slot& s) noexcept {
     pressure_board::get().release_early(*this, s);
   else
     release(s);
-  s.word |= slot::released;
+  s.set_released();
   finish();
 }
 
@@ -334,7 +334,7 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
     std::uintptr_t behind = place.next.load(sync::memory_order_acquire);
     if (!behind) {
       slot* tail = &place;
-      if (!c.tail_.compare_exchange_strong(tail, last, sync::memory_order_acq_rel,
+      if (!c.tail_.compare_exchange_strong(tail, last, sync::memory_order_release,
                                            sync::memory_order_relaxed))
         behind = next_of(place);
     }
@@ -426,7 +426,7 @@ bool dispatch::send_one(pool& home, behaviour& b) noexcept {
 
 bool dispatch::complete_one(pool& home, behaviour& b) noexcept {
   slot& s = b.slots()[0];
-  if (b.mutor || (s.word & (slot::reads | slot::released)) || needs_board(s)) [[unlikely]]
+  if (b.mutor || s.is_read() || s.is_released() || needs_board(s)) [[unlikely]]
     return false;
   cown_base& c = s.cown();
   c.one_left(true);

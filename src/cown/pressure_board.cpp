@@ -332,8 +332,8 @@ void pressure_board::unmute(dispatch& d, slot& s) {
 
 // Notes it too: the cown of a slot that is released may be gone.
 void pressure_board::release(dispatch& d, slot& s) noexcept {
-  s.word |= slot::released;
   d.release(s);
+  s.set_released();
 }
 
 // --- from outside -------------------------------------------------------------------------------

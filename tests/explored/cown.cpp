@@ -35,6 +35,7 @@ using rota::detail::dispatch;
 using rota::detail::job;
 using rota::detail::pool;
 using rota::detail::pressure_board;
+using rota::detail::pressure_source;
 using rota::detail::stand_in;
 using word = explore::atomic<std::uint32_t>;
 using number = explore::cell<int>;
@@ -69,20 +70,18 @@ class hand {
   template <class T>
   void press(const cown_ptr<T>& c) {
     dispatch d{pool_};
-    pressure_board::get().press(d, *c.get());
+    pressure_board::get().press(d, *c.get(), source_);
     d.finish();
     run_all();
   }
-  template <class T>
-  void relieve(const cown_ptr<T>& c) {
-    dispatch d{pool_};
-    pressure_board::get().relieve(d, *c.get());
-    d.finish();
+  void relieve() {
+    pressure_board::get().relieve(*source_);
     run_all();
   }
 
  private:
   pool pool_;
+  std::shared_ptr<pressure_source> source_ = std::make_shared<pressure_source>();
 };
 
 void bump(number& n) { n.set(n.get() + 1); }
@@ -479,6 +478,44 @@ void muting() {
   explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
 }
 
+// The receiver is read, and the reader that came last ends first: the other one frees the sender.
+void readers_leave() {
+  const auto from = make_cown<number>(0);
+  const auto to = make_cown<number>(0);
+  to.set_threshold(0);
+  hand h;
+  h.act([&] {
+    when(from) << [&](number&) {
+      when(read(to)) << [&](const number&) { h.run_all(); };
+      when(read(to)) << look;
+    };
+    when(from) << bump;
+  });
+  explore::check(from.unguarded().get() == 1, "every behaviour runs");
+  explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
+}
+
+// ... and ends while another one, which has seen nothing of this, ends too.
+void two_readers_leave() {
+  const auto from = make_cown<number>(0);
+  const auto to = make_cown<number>(0);
+  to.set_threshold(0);
+  std::array<hand, 2> hands;
+  {
+    together others;
+    others.run([&] { hands[1].act([&] { when(read(to)) << look; }); });
+    hands[0].act([&] {
+      when(from) << [&](number&) {
+        when(read(to)) << look;
+        when(read(to)) << look;
+      };
+      when(from) << bump;
+    });
+  }
+  explore::check(from.unguarded().get() == 1, "every behaviour runs");
+  explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
+}
+
 // Calls f while cown `c` is muted by `by`, which is overloaded and has work left.
 template <class F>
 void while_muted(hand& h, const cown_ptr<number>& by, const cown_ptr<number>& c, F f) {
@@ -507,7 +544,7 @@ void raised_on_the_way() {
     hands[0].press(c[0]);
     others.join();
     explore::check(!c[1].counters().muted, "nobody of priority waits for somebody muted");
-    hands[0].relieve(c[0]);
+    hands[0].relieve();
   });
   explore::check(c[0].unguarded().get() == 1 && c[1].unguarded().get() == 1,
                  "every behaviour runs");
@@ -531,7 +568,7 @@ void raised_too_late() {
       });
     });
     hands[0].press(first);
-    hands[0].relieve(first);
+    hands[0].relieve();
   }
   explore::check(ended.peek() == 1, "every behaviour runs");
   explore::check(first.unguarded().value.get() == 1 && is_normal(first), "and all is normal");
@@ -553,7 +590,7 @@ void raised_between() {
     hands[0].press(c[0]);
     others.join();
     explore::check(!c[2].counters().muted, "nobody of priority waits for somebody muted");
-    hands[0].relieve(c[0]);
+    hands[0].relieve();
   });
   for (const auto& x : c) {
     explore::check(x.unguarded().get() == 1, "every behaviour runs");
@@ -574,7 +611,7 @@ void reader_raised() {
     hands[0].press(c[0]);
     others.join();
     explore::check(!c[1].counters().muted, "nobody of priority waits for somebody muted");
-    hands[0].relieve(c[0]);
+    hands[0].relieve();
   });
   explore::check(c[1].unguarded().get() == 1, "every behaviour runs");
   explore::check(is_normal(c[0]) && is_normal(c[1]) && is_normal(by), "and nobody stays muted");
@@ -621,7 +658,7 @@ void pressed() {
         when(from) << carrying(bump);
       });
     });
-    hands[0].relieve(to);
+    hands[0].relieve();
   }
   explore::check(from.unguarded().get() == 2 && to.unguarded().get() == 1, "every behaviour runs");
   explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
@@ -682,6 +719,8 @@ const add cowns{{
 
     {"cown.muting", "a muted sender is free again", muting<false>, all()},
     {"cown.muting_twice", "... and others send, too", muting<true>, pct(3, 1)},
+    {"cown.readers_leave", "readers of the mutor leave in any order", readers_leave, all()},
+    {"cown.readers_leave_2", "... at the same time", two_readers_leave, pct(3, 2)},
     {"cown.raised_on_the_way", "priority against a hop", raised_on_the_way, all()},
     {"cown.raised_too_late", "priority against the end", raised_too_late, all()},
     {"cown.raised_between", "priority against two hops", raised_between, all()},

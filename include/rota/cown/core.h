@@ -52,16 +52,17 @@ struct slot {
   std::uintptr_t word = 0;
 
   // Who comes after us, by its name() here. A reader that has not got the cown yet holds `waiting`,
-  // so that a reader behind it knows in one exchange whether the cown is open to readers.
+  // so that a reader behind it knows in one exchange whether the cown is open to readers. After the
+  // cown was given on nobody else looks here, and it holds `released`.
   sync::atomic<std::uintptr_t> next{0};
 
   static constexpr std::uintptr_t reads = 1;
-  static constexpr std::uintptr_t released = 2;  // given back before the behaviour ended
   static constexpr std::uintptr_t low_bits = 15;
   static constexpr unsigned number_shift = 48;
   static constexpr std::uintptr_t most_numbers = 0xFFFF;
 
   static constexpr std::uintptr_t waiting = 1;
+  static constexpr std::uintptr_t released = 4;
 
   // The address, and whether it reads: a reader may outlive the reader behind it, and then must not
   // look at it.
@@ -78,7 +79,8 @@ struct slot {
     return *reinterpret_cast<cown_base*>(word & mask);
   }
   bool is_read() const noexcept { return (word & reads) != 0; }
-  bool is_released() const noexcept { return (word & released) != 0; }
+  bool is_released() const noexcept { return next.load(sync::memory_order_relaxed) == released; }
+  void set_released() noexcept { next.store(released, sync::memory_order_relaxed); }
 
   void set(std::uintptr_t wish, std::size_t number) noexcept {
     word = wish | (number < most_numbers ? number : most_numbers) << number_shift;
