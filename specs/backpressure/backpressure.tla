@@ -26,7 +26,8 @@ CONSTANTS
   AcquireOverload,    \* a cown that passes a message on looks at its queue, too
   ClearOnPriority,    \* whom priority frees is taken out of the mute sets
   Hopwise,            \* priority goes to the next cown of a message, hop by hop
-  Overlook,           \* a sender may not see that a receiver is not normal
+  Overlook,           \* a sender may not see that a receiver is not normal, or should not be
+  Notice,             \* a sender gives priority to receivers with too long a queue
   Pressure,           \* how often the environment puts pressure on a cown
   TodoLine,           \* TRUE: no sender that is among the receivers is muted
   Mutant              \* "none", or the mistake that is made, see README.md
@@ -100,9 +101,10 @@ Prioritizing(cs) ==
   LET lacking == cs \ HighPriority(cs)
   IN  lacking \cup UNION {Blockers(c) : c \in lacking}
 
-ValidMutor(c) ==
-  \/ priority[c] = 1 /\ (Overloaded(c) \/ c \in pressed)
-  \/ priority[c] = -1
+\* p is priority as the sender sees it.
+ValidMutor(c, p) ==
+  \/ p[c] = 1 /\ (Overloaded(c) \/ c \in pressed)
+  \/ p[c] = -1
 
 (* ----------------------- properties of single steps ---------------------- *)
 
@@ -132,6 +134,14 @@ HeldUp ==
              ELSE /\ \E k \in m : priority[k] = 1
                   /\ \E k \in m : k >= c /\ priority'[k] # 1
 
+\* Hop by hop: priority freed a muted cown that is not under pressure, and no message in its queue
+\* holds a cown of high priority.
+RaisedIdly ==
+  /\ Hopwise
+  /\ \E c \in Cowns \ pressed' :
+       /\ priority[c] = -1 /\ priority'[c] = 1
+       /\ \A i \in 1..Len(queue'[c]) : \A k \in queue'[c][i] : k < c => priority'[k] # 1
+
 \* What falls in every step: fuel, then messages by the cowns that they have yet to reach, then
 \* muted cowns, then pressure. A message in front of a running cown counts one less.
 Measure(f, q, r, p, left, under) ==
@@ -152,6 +162,7 @@ Note ==
     \cup (IF FreedEarly THEN {"freed early"} ELSE {})
     \cup (IF MutedIdly THEN {"muted idly"} ELSE {})
     \cup (IF HeldUp THEN {"held up"} ELSE {})
+    \cup (IF RaisedIdly THEN {"raised idly"} ELSE {})
     \cup (IF NotLess THEN {"not less"} ELSE {})
 
 (* --------------------------------- steps --------------------------------- *)
@@ -280,29 +291,43 @@ Prerun(cown) ==
 
 (* Send: a running behaviour sends one more. It may be muted for it later.    *)
 (* seen are those receivers that the sender pays attention to: all or, if it  *)
-(* reads what is out of date, none. Hop by hop it gives no priority, since    *)
-(* the message holds nothing yet.                                             *)
+(* reads what is out of date, none. Hop by hop it gives no priority for the   *)
+(* sake of the message, which holds nothing yet. With Notice, those whom it   *)
+(* finds with too long a queue get it, and may mute the sender then. A muted  *)
+(* one stays muted and mutes the sender: otherwise propagation would end here.*)
+
+Noticed(seen) ==
+  {c \in seen :
+    /\ Notice /\ Overloaded(c)
+    /\ priority[c] = 0 \/ (priority[c] = -1 /\ Mutant = "notice_raises_muted")}
 
 SeenOf(receivers) ==
-  IF Overlook /\ \E c \in receivers : priority[c] # 0 THEN {receivers, {}} ELSE {receivers}
+  IF Overlook /\ (Noticed(receivers) # {} \/ \E c \in receivers : priority[c] # 0)
+    THEN {receivers, {}}
+    ELSE {receivers}
+
+RaisedByNotice(seen) ==
+  IF Mutant = "notice_skips_chain" THEN Noticed(seen) ELSE Prioritizing(Noticed(seen))
 
 SendGives == IF Hopwise THEN Mutant = "priority_in_send" ELSE Mutant # "no_priority_in_send"
 
 RaisedBySend(receivers, seen) ==
-  IF HighPriority(seen) # {} /\ SendGives THEN Prioritizing(receivers) ELSE {}
+  RaisedByNotice(seen)
+    \cup (IF HighPriority(seen) # {} /\ SendGives THEN Prioritizing(receivers) ELSE {})
 
 Careless == Mutant = "mute_among_receivers"
 
 \* Whether the senders, the cowns of the running message, may be muted for what they send.
-MayMute(senders, receivers, seen) ==
-  /\ HighPriority(seen) # {} \/ (Propagate /\ LowPriority(seen) # {})
-  /\ Careless \/ \A c \in senders : priority[c] = 0
+MayMute(senders, receivers, seen, p) ==
+  /\ \E c \in seen : p[c] = 1 \/ (Propagate /\ p[c] = -1)
+  /\ Careless \/ \A c \in senders : p[c] = 0
   /\ Careless \/ ~TodoLine \/ senders \cap receivers = {}
 
 Mutors(senders, receivers, seen) ==
-  IF MayMute(senders, receivers, seen)
-    THEN {c \in (IF Careless THEN receivers ELSE receivers \ senders) : ValidMutor(c)}
-    ELSE {}
+  LET p == RaisedPriority(RaisedByNotice(seen))
+  IN  IF MayMute(senders, receivers, seen, p)
+        THEN {c \in (IF Careless THEN receivers ELSE receivers \ senders) : ValidMutor(c, p)}
+        ELSE {}
 
 MinOrNull(S) == IF S = {} THEN Null ELSE Min(S)
 
@@ -508,6 +533,7 @@ SomeCownWillBeScheduled == []<>(\E c \in Cowns : scheduled[c])
 FreedByNormal == "freed early" \notin mistakes
 MutedForLoad == "muted idly" \notin mistakes
 UrgencyPassedOn == "held up" \notin mistakes
+RaisedForHolder == "raised idly" \notin mistakes
 MeasureFalls == "not less" \notin mistakes
 
 \* A cown in whose queue a message waits that holds one of high priority has it, too. This is what

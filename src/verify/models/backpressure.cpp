@@ -9,8 +9,12 @@ std::vector<model_entry> backpressure_models() {
                         bool clears = false) {
     return describe<backpressure>(name, summary, backpressure{v, clears});
   };
-  const backpressure_variant built{
-      .eager = true, .propagate = true, .acquire = true, .hopwise = true, .overlook = true};
+  const backpressure_variant built{.eager = true,
+                                   .propagate = true,
+                                   .acquire = true,
+                                   .hopwise = true,
+                                   .overlook = true,
+                                   .notice = true};
   backpressure_variant pressed = built;
   pressed.pressed = true;
   return {

@@ -26,7 +26,8 @@ struct backpressure_variant {
   bool propagate = false;  // sending to a muted cown mutes the sender too
   bool acquire = false;    // overload is looked for in Acquire, not only in Prerun
   bool hopwise = false;    // priority goes to the next cown of a message, hop by hop
-  bool overlook = false;   // a sender may not see that a receiver is not normal
+  bool overlook = false;   // a sender may not see that a receiver is not normal, or should not be
+  bool notice = false;     // a sender gives priority to receivers with too long a queue
   bool pressed = false;    // the environment can put pressure on a cown
 };
 
@@ -67,6 +68,9 @@ class backpressure {
     // Hop by hop only.
     raise_skips_next,
     prerun_forgets_holder,
+    // With notice only.
+    notice_raises_muted,
+    notice_skips_chain,
     // With pressure only.
     press_skips_blockers,
     pressure_forgotten,
@@ -105,6 +109,9 @@ class backpressure {
   std::string complaint() const {
     if (is(mistake::unmute_never) && variant.propagate && !variant.eager)
       return "this mutant deadlocks, and so does this variant without it";
+    if (fuel < least_fuel())
+      return "this mutant does nothing with a BehaviourLimit of less than " +
+             std::to_string(least_fuel());
     const unsigned copies = is(mistake::send_twice) ? 2 : 1;
     const unsigned sent_ones = copies * static_cast<unsigned>(fuel);
     return layout().fits(n() + sent_ones, 1 + sent_ones)
@@ -148,7 +155,7 @@ class backpressure {
         for (unsigned m = 1; s.fuel > 0 && m <= layout().all(); ++m) {
           const set receivers = static_cast<set>(m);
           emit(send, c, sent(s, c, receivers, receivers));
-          if (variant.overlook && (receivers & s.special()))
+          if (variant.overlook && (receivers & (s.special() | noticed(s))))
             emit(send, c, sent(s, c, receivers, 0));
         }
         emit(complete, c, completed(s, c, msg));
@@ -244,7 +251,11 @@ class backpressure {
       });
     if (clear) tidiness(p);
     if (clear || variant.eager) emptiness(p);
-    if (variant.hopwise) thrift(p);
+    if (variant.hopwise) {
+      thrift(p);
+      p.invariant("RaisedForHolder",
+                  [](const state& s) { return !(s.mistakes & state::raised_idly); });
+    }
     if (variant.pressed)
       p.invariant("PressedIsHigh", [](const state& s) { return !(s.pressed & ~s.high); });
 
@@ -292,6 +303,16 @@ class backpressure {
   backpressure_layout layout() const { return {n(), variant.pressed}; }
   bool is(mistake m) const { return mutant == m; }
 
+  // How many behaviours have to be sent before a mutant can do what it should not.
+  int least_fuel() const {
+    // The message that holds the cown, those in its queue, and the one that notices.
+    if (is(mistake::notice_skips_chain)) return threshold + 3;
+    if (!is(mistake::notice_raises_muted)) return 0;
+    // The one for which the cown is muted, those in its queue, and the one that notices; and those
+    // in the queue of its mutor, unless that is under pressure.
+    return threshold + 3 + (pressure > 0 ? 0 : threshold);
+  }
+
   // In the order of `mistake`.
   std::vector<std::string> mistakes() const {
     std::vector<std::string> names{"none",
@@ -322,6 +343,7 @@ class backpressure {
       names.insert(names.end(), more.begin(), more.end());
     };
     if (variant.hopwise) add({"raise_skips_next", "prerun_forgets_holder"});
+    if (variant.notice) add({"notice_raises_muted", "notice_skips_chain"});
     if (variant.pressed)
       add({"press_skips_blockers", "pressure_forgotten", "release_keeps_high",
            "release_forgets_holder"});
@@ -428,9 +450,9 @@ class backpressure {
   }
 
   // Gives high priority to those that lack it and to all that these wait behind.
-  void prioritise(state& s, set who) const {
+  void prioritise(state& s, set who, bool alone = false) const {
     set them = static_cast<set>(who & ~s.high);
-    if (!is(mistake::no_blocker_walk))
+    if (!alone && !is(mistake::no_blocker_walk))
       for (unsigned c = 0; c < n(); ++c) {
         if (!(who & ~s.high & bit(c))) continue;
         for (unsigned b = s.blocker[c]; b; b = s.blocker[b - 1]) them |= bit(b - 1);
@@ -459,6 +481,7 @@ class backpressure {
     layout().pop(t, c);
     if (!is(mistake::drop_in_acquire)) layout().push(t, to, msg);
     note_held_up(s, t, to, msg);
+    note_raised(s, t);
     return t;
   }
 
@@ -485,6 +508,7 @@ class backpressure {
       if ((msg & bit(k)) && !is(mistake::keep_blocker)) t.blocker[k] = 0;
     if (variant.eager) free_all(s, t);
     note_freed(s, t);
+    note_raised(s, t);
     return t;
   }
 
@@ -497,18 +521,38 @@ class backpressure {
   }
 
   // The sender pays attention to the receivers in `seen`: all or, if it reads what is out of date,
-  // none. Hop by hop it gives no priority: the message holds nothing yet.
+  // none. Hop by hop it gives no priority for the sake of the message, which holds nothing yet; but
+  // whom it finds with too long a queue gets it, and may mute the sender then.
   state sent(const state& s, unsigned c, set receivers, set seen) const {
-    state t = s;
+    state looked = s;
+    raise_noticed(looked, seen);
+    state t = looked;
     const bool gives = variant.hopwise == is(mistake::no_priority_in_send);
     if ((seen & s.high) && gives) prioritise(t, receivers);
-    if (seen & (variant.propagate ? s.special() : s.high)) choose_mutor(s, t, c, receivers);
+    if (seen & (variant.propagate ? looked.special() : looked.high))
+      choose_mutor(looked, t, c, receivers);
     const unsigned to = is(mistake::send_to_greatest) ? last(receivers) : first(receivers);
     layout().push(t, to, receivers);
     if (is(mistake::send_twice)) layout().push(t, to, receivers);
     note_held_up(s, t, to, receivers);
+    note_raised(s, t);
     --t.fuel;
     return t;
+  }
+
+  // Those whom a sender gives priority when it looks: normal, with too long a queue. A muted one
+  // stays muted and mutes the sender, or else propagation would end here.
+  set noticed(const state& s) const {
+    if (!variant.notice) return 0;
+    const set passed_over = is(mistake::notice_raises_muted) ? s.high : s.special();
+    set m = 0;
+    for (unsigned c = 0; c < n(); ++c)
+      if (!(passed_over & bit(c)) && overloaded(s, c)) m |= bit(c);
+    return m;
+  }
+  void raise_noticed(state& s, set seen) const {
+    const set them = static_cast<set>(seen & noticed(s));
+    if (them) prioritise(s, them, is(mistake::notice_skips_chain));
   }
 
   void choose_mutor(const state& s, state& t, unsigned c, set receivers) const {
@@ -574,9 +618,8 @@ class backpressure {
     state t = s;
     --t.pressure;
     t.pressed |= bit(c);
-    if (is(mistake::press_skips_blockers)) t.blocker = {};
-    prioritise(t, bit(c));
-    t.blocker = s.blocker;
+    prioritise(t, bit(c), is(mistake::press_skips_blockers));
+    note_raised(s, t);
     return t;
   }
 
@@ -625,6 +668,18 @@ class backpressure {
     for (unsigned k = 0; k < n(); ++k)
       if (!(s.special() & t.special() & bit(k))) due |= s.mute[k];
     if (freed & ~due) t.mistakes |= state::freed_early;
+  }
+
+  // Hop by hop, whoever was freed by priority is under pressure, or a message in its queue holds a
+  // cown of high priority. Before that, messages lend priority to those that they have yet to
+  // reach.
+  void note_raised(const state& s, state& t) const {
+    const set raised = static_cast<set>(s.low & t.high & ~t.pressed);
+    if (!raised || !variant.hopwise) [[likely]]
+      return;
+    for (unsigned c = 0; c < n(); ++c)
+      if ((raised & bit(c)) && !(layout().queued(t, c) & below(c) & t.high))
+        t.mistakes |= state::raised_idly;
   }
 
   static void free(state& s, set mutors, set freed) {

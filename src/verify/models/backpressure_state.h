@@ -36,7 +36,7 @@ struct backpressure_state {
   // The messages, the oldest in the lowest bits, each as wide as there are cowns.
   std::array<word, most_cowns> queue{};
 
-  enum mistake : std::uint8_t { freed_early = 1, muted_idly = 2, held_up = 4 };
+  enum mistake : std::uint8_t { freed_early = 1, muted_idly = 2, held_up = 4, raised_idly = 8 };
 
   static constexpr set bit(unsigned c) { return static_cast<set>(1u << c); }
   static constexpr set below(unsigned c) { return static_cast<set>((1u << c) - 1); }
@@ -83,7 +83,7 @@ class backpressure_layout {
   // Whether states with so many messages in all, and in one queue, can be packed.
   bool fits(unsigned messages, unsigned longest) const {
     return longest <= state::most_messages && longest * n_ <= 64 &&
-           7 + 4 * n_ + pressure_bits_ + n_ * (n_ + 10) + messages * n_ <=
+           8 + 4 * n_ + pressure_bits_ + n_ * (n_ + 10) + messages * n_ <=
                64 * std::tuple_size_v<state::packed>;
   }
 
@@ -96,7 +96,7 @@ class backpressure_layout {
       if (at % 64 + bits > 64) out[at / 64 + 1] |= value >> (64 - at % 64);
       at += bits;
     };
-    put(word{s.fuel} | word{s.mistakes} << 4, 7);
+    put(word{s.fuel} | word{s.mistakes} << 4, 8);
     put(word{s.scheduled} | word{s.running} << n_ | word{s.high} << 2 * n_ | word{s.low} << 3 * n_,
         4 * n_);
     put(word{s.pressure} | word{s.pressed} << 2, pressure_bits_);
@@ -120,7 +120,7 @@ class backpressure_layout {
       return value & (~word{0} >> (64 - bits));
     };
     const auto byte = [](word value) { return static_cast<std::uint8_t>(value); };
-    const word whole = get(7);
+    const word whole = get(8);
     s.fuel = byte(whole & 15);
     s.mistakes = byte(whole >> 4);
     const word sets = get(4 * n_);
@@ -164,7 +164,9 @@ class backpressure_layout {
     f("mistake", s.mistakes & state::freed_early  ? "a cown was freed before its mutor was normal"
                  : s.mistakes & state::muted_idly ? "a sender is muted for one without load"
                  : s.mistakes & state::held_up    ? "a message of high priority met one without"
-                                                  : "none");
+                 : s.mistakes & state::raised_idly
+                     ? "a muted cown has high priority, and nothing of high priority waits for it"
+                     : "none");
   }
 
  private:
