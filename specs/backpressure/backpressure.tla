@@ -28,6 +28,8 @@ CONSTANTS
   Hopwise,            \* priority goes to the next cown of a message, hop by hop
   Overlook,           \* a sender may not see that a receiver is not normal, or should not be
   Notice,             \* a sender gives priority to receivers with too long a queue
+  Chain,              \* overloaded senders are muted too, and stay high when they are freed
+  TwoSteps,           \* passing a message on takes two steps, and so does a look at two receivers
   Pressure,           \* how often the environment puts pressure on a cown
   TodoLine,           \* TRUE: no sender that is among the receivers is muted
   Mutant              \* "none", or the mistake that is made, see README.md
@@ -38,15 +40,16 @@ VARIABLES
   scheduled,  \* FALSE while a cown is muted, or held by a message further up
   running,    \* TRUE between Prerun and Complete
   priority,   \* -1, 0 or 1
-  blocker,    \* the cown that holds the message which holds this one, or Null
+  blocker,    \* the cown that holds the message which holds this one, or will next, or Null
+  passing,    \* cowns whose first message is on its way to the next one
   mutor,      \* whom a running cown will be muted by, or Null
   mute,       \* whom each cown has muted
   pressure,   \* how often cowns may still be put under pressure
   pressed,    \* those that are
   mistakes    \* what a step did and should not have; for the properties of steps
 
-vars == <<fuel, queue, scheduled, running, priority, blocker, mutor, mute, pressure, pressed,
-          mistakes>>
+vars == <<fuel, queue, scheduled, running, priority, blocker, passing, mutor, mute, pressure,
+          pressed, mistakes>>
 
 Null == 0
 
@@ -74,21 +77,34 @@ HighPriority(cs) == {c \in cs : priority[c] = 1}
 References(c) ==
   SumOver(Cowns, [k \in Cowns |-> Cardinality({i \in 1..Len(queue[k]) : c \in queue[k][i]})])
 
-Load(c) == IF Mutant = "count_references" THEN References(c) ELSE Len(queue[c])
+\* What is on its way to the next cown does not count.
+Length(c) == Len(queue[c]) - (IF c \in passing THEN 1 ELSE 0)
+Load(c) == IF Mutant = "count_references" THEN References(c) ELSE Length(c)
 Overloaded(c) == Load(c) > OverloadThreshold
 
-\* Of high priority, and held by messages in the queue of c from that place on.
-UrgentHolders(c, place) ==
-  HighPriority(UNION {{k \in queue[c][i] : k < c} : i \in place..Len(queue[c])})
+\* Where those that wait begin: the first one may run, or go on.
+FirstWaiting(c) == IF running[c] \/ c \in passing THEN 2 ELSE 1
 
-\* Where those that wait begin: the first one may run.
-FirstWaiting(c) == IF running[c] THEN 2 ELSE 1
+\* Held by messages that wait in the queue of c, from that place on; and by those that are on
+\* their way there.
+WaitingHolders(c, place) == UNION {{k \in queue[c][i] : k < c} : i \in place..Len(queue[c])}
+ComingHolders(c) ==
+  UNION {{k \in CurrentMessage(j) : k <= j} : j \in {i \in passing : blocker[i] = c}}
+
+\* Those of high priority. p is priority as it is seen.
+UrgentHolders(c, place, p) ==
+  {k \in WaitingHolders(c, place) \cup ComingHolders(c) : p[k] = 1}
+
+\* For whom a cown keeps its priority.
+HoldersToKeep(c, place) ==
+  IF Mutant = "way_forgotten" THEN HighPriority(WaitingHolders(c, place))
+  ELSE UrgentHolders(c, place, priority)
 
 \* Of a cown that is about to run its first message.
 RequiresPriority(c) ==
   \/ Overloaded(c)
   \/ c \in pressed /\ Mutant # "pressure_forgotten"
-  \/ IF Hopwise THEN UrgentHolders(c, 2) # {} /\ Mutant # "prerun_forgets_holder"
+  \/ IF Hopwise THEN HoldersToKeep(c, 2) # {} /\ Mutant # "prerun_forgets_holder"
      ELSE HighPriority(InQueue(c) \ {c}) # {}
 
 RECURSIVE Blockers(_)
@@ -106,6 +122,21 @@ ValidMutor(c, p) ==
   \/ p[c] = 1 /\ (Overloaded(c) \/ c \in pressed)
   \/ p[c] = -1
 
+\* A sender can be muted if it is normal or, in a chain, of high priority for nothing but its own
+\* load.
+CanBeMuted(c, p) ==
+  \/ p[c] = 0
+  \/ Chain /\ p[c] = 1 /\ c \notin pressed /\ UrgentHolders(c, FirstWaiting(c), p) = {}
+
+\* With those who have muted some of them, and so on.
+RECURSIVE WithMutors(_)
+WithMutors(cs) ==
+  LET more == {k \in Cowns \ cs : mute[k] \cap cs # {}}
+  IN  IF more = {} THEN cs ELSE WithMutors(cs \cup more)
+
+\* Whom this one may not mute, since it waits for them itself. Normal cowns are not among them.
+WaitsFor(c) == IF Chain /\ Mutant # "mute_in_circle" THEN WithMutors({c}) ELSE {}
+
 (* ----------------------- properties of single steps ---------------------- *)
 
 \* A muted cown became normal, although no cown that had muted it was or is normal.
@@ -120,7 +151,7 @@ MutedIdly ==
   \E c \in Cowns :
     /\ mutor'[c] # mutor[c] /\ mutor'[c] # Null
     /\ priority[mutor'[c]] # -1
-    /\ Len(queue[mutor'[c]]) <= OverloadThreshold
+    /\ Length(mutor'[c]) <= OverloadThreshold
     /\ mutor'[c] \notin pressed
 
 \* A message that names a cown of high priority entered a queue, and one that it has yet to
@@ -134,28 +165,35 @@ HeldUp ==
              ELSE /\ \E k \in m : priority[k] = 1
                   /\ \E k \in m : k >= c /\ priority'[k] # 1
 
-\* Hop by hop: priority freed a muted cown that is not under pressure, and no message in its queue
-\* holds a cown of high priority.
+\* Hop by hop: a muted cown that is not under pressure got high priority, and no message in its
+\* queue, or on its way there, holds a cown of high priority. In a chain that is right if a normal
+\* cown has freed it, and its queue is too long.
 RaisedIdly ==
   /\ Hopwise
   /\ \E c \in Cowns \ pressed' :
        /\ priority[c] = -1 /\ priority'[c] = 1
        /\ \A i \in 1..Len(queue'[c]) : \A k \in queue'[c][i] : k < c => priority'[k] # 1
+       /\ \A j \in passing' : blocker'[j] = c =>
+            \A k \in queue'[j][1] : k <= j => priority'[k] # 1
+       /\ ~(/\ Chain /\ Len(queue'[c]) > OverloadThreshold
+            /\ \E k \in Cowns : c \in mute[k] /\ priority'[k] = 0)
 
 \* What falls in every step: fuel, then messages by the cowns that they have yet to reach, then
-\* muted cowns, then pressure. A message in front of a running cown counts one less.
-Measure(f, q, r, p, left, under) ==
+\* muted cowns, then pressure. A message in front of a running cown counts one less, and one that
+\* is on its way has half of its hop behind it.
+Measure(f, q, r, p, w, left, under) ==
   LET n == Cardinality(Cowns)
+      hop == IF TwoSteps THEN 2 ELSE 1
       hops == [c \in Cowns |->
                 SumOver(1..Len(q[c]), [i \in 1..Len(q[c]) |->
-                  n + 2 + Cardinality({k \in q[c][i] : k > c})])]
-  IN  (2 * n + 2) * f + SumOver(Cowns, hops)
+                  n + 2 + hop * Cardinality({k \in q[c][i] : k > c})])]
+  IN  ((1 + hop) * n + 2) * f + SumOver(Cowns, hops)
       + Cardinality({c \in Cowns : p[c] = -1}) - Cardinality({c \in Cowns : r[c]})
-      + 2 * left + Cardinality(under)
+      - Cardinality(w) + 2 * left + Cardinality(under)
 
 NotLess ==
-  Measure(fuel', queue', running', priority', pressure', pressed')
-    >= Measure(fuel, queue, running, priority, pressure, pressed)
+  Measure(fuel', queue', running', priority', passing', pressure', pressed')
+    >= Measure(fuel, queue, running, priority, passing, pressure, pressed)
 
 Note ==
   mistakes' = mistakes
@@ -174,6 +212,7 @@ Init ==
   /\ running = [c \in Cowns |-> FALSE]
   /\ priority = [c \in Cowns |-> 0]
   /\ blocker = [c \in Cowns |-> Null]
+  /\ passing = {}
   /\ mutor = [c \in Cowns |-> Null]
   /\ mute = [c \in Cowns |-> {}]
   /\ pressure = Pressure
@@ -198,34 +237,44 @@ RaisedMute(raised) ==
   LET freed == IF ClearOnPriority THEN LowPriority(raised) ELSE {}
   IN  [k \in Cowns |-> mute[k] \ freed]
 
-(* The end of a step that may make cowns normal; p and m are priority and     *)
-(* mute as the step leaves them. With Eager the normal ones free whom they    *)
-(* have muted; these are normal then, and do the same.                        *)
+(* The end of a step that may make cowns normal; p, m and q are priority,     *)
+(* mute and queue as the step leaves them. With Eager the normal ones free    *)
+(* whom they have muted; these are normal then, and do the same. In a chain   *)
+(* those with too long a queue get high priority instead, and keep whom they  *)
+(* have muted.                                                                *)
 
-RECURSIVE FreedBy(_, _, _)
-FreedBy(normal, p, m) ==
+StaysLong(c, q) == Chain /\ Len(q[c]) > OverloadThreshold
+
+RECURSIVE FreedBy(_, _, _, _)
+FreedBy(normal, p, m, q) ==
   LET more == {c \in Cowns \ normal : p[c] = -1 /\ \E k \in normal : c \in m[k]}
-  IN  IF more = {} \/ Mutant = "no_cascade" THEN more ELSE more \cup FreedBy(normal \cup more, p, m)
+      next == {c \in more : ~StaysLong(c, q)}
+  IN  IF next = {} \/ Mutant = "no_cascade" THEN more
+      ELSE more \cup FreedBy(normal \cup next, p, m, q)
 
 NormalIn(p) == {c \in Cowns : p[c] = 0 /\ (Mutant = "only_dropped" => priority[c] # 0)}
 
-Freed(p, m) ==
-  IF Eager /\ Mutant \notin {"unmute_never", "unmute_on_idle"} THEN FreedBy(NormalIn(p), p, m)
+Freed(p, m, q) ==
+  IF Eager /\ Mutant \notin {"unmute_never", "unmute_on_idle"} THEN FreedBy(NormalIn(p), p, m, q)
   ELSE {}
 
-FreePriority(p, m) ==
-  LET freed == Freed(p, m) IN [c \in Cowns |-> IF c \in freed THEN 0 ELSE p[c]]
+FreePriority(p, m, q) ==
+  LET freed == Freed(p, m, q)
+  IN  [c \in Cowns |-> IF c \in freed THEN (IF StaysLong(c, q) THEN 1 ELSE 0) ELSE p[c]]
 
-FreeMute(p, m) ==
-  LET freed == Freed(p, m)
-      done == IF Mutant = "no_cascade" THEN NormalIn(p) ELSE NormalIn(p) \cup freed
+FreeMute(p, m, q) ==
+  LET next == {c \in Freed(p, m, q) : ~StaysLong(c, q)}
+      done == IF Mutant = "no_cascade" THEN NormalIn(p) ELSE NormalIn(p) \cup next
   IN  IF Eager /\ Mutant \notin {"unmute_never", "unmute_on_idle"}
         THEN [k \in Cowns |-> IF k \in done THEN {} ELSE m[k]]
         ELSE m
 
-FreeScheduled(p, m, s) == LET freed == Freed(p, m) IN [c \in Cowns |-> c \in freed \/ s[c]]
+FreeScheduled(p, m, q, s) == LET freed == Freed(p, m, q) IN [c \in Cowns |-> c \in freed \/ s[c]]
 
-(* Acquire: a cown holds its first message and passes it on.                  *)
+(* Acquire: a cown holds its first message and passes it on. With TwoSteps it *)
+(* only writes down where to, and Arrive takes the message there: in between, *)
+(* others may come there first, and may give priority to this cown, which is  *)
+(* passed on without the message.                                             *)
 
 Rest(cown) == {c \in CurrentMessage(cown) : c > cown}
 
@@ -250,12 +299,11 @@ RaisedByAcquire(cown) ==
         [] Lends(cown) -> Prioritizing(ahead)
         [] OTHER -> {}
 
-Passed(cown) ==
-  LET to == PassTo(cown)
-  IN  [c \in Cowns |->
-        CASE c = cown -> Tail(queue[c])
-          [] c = to /\ Mutant # "drop_in_acquire" -> Append(queue[c], CurrentMessage(cown))
-          [] OTHER -> queue[c]]
+Passed(cown, to) ==
+  [c \in Cowns |->
+    CASE c = cown -> Tail(queue[c])
+      [] c = to /\ Mutant # "drop_in_acquire" -> Append(queue[c], CurrentMessage(cown))
+      [] OTHER -> queue[c]]
 
 Acquire(cown) ==
   /\ Available(cown)
@@ -265,8 +313,17 @@ Acquire(cown) ==
   /\ scheduled' = [RaisedScheduled(RaisedByAcquire(cown)) EXCEPT
                      ![cown] = (Mutant = "schedule_twice")]
   /\ blocker' = [blocker EXCEPT ![cown] = PassTo(cown)]
-  /\ queue' = Passed(cown)
+  /\ queue' = IF TwoSteps THEN queue ELSE Passed(cown, PassTo(cown))
+  /\ passing' = IF TwoSteps THEN passing \cup {cown} ELSE passing
   /\ UNCHANGED <<fuel, running, mutor, pressure, pressed>>
+  /\ Note
+
+Arrive(cown) ==
+  /\ cown \in passing
+  /\ blocker[cown] # Null  \* of mutants
+  /\ passing' = passing \ {cown}
+  /\ queue' = Passed(cown, blocker[cown])
+  /\ UNCHANGED <<fuel, scheduled, running, priority, blocker, mutor, mute, pressure, pressed>>
   /\ Note
 
 (* Prerun: the greatest cown of a message starts to run it.                   *)
@@ -283,18 +340,19 @@ Prerun(cown) ==
   /\ cown = Max(CurrentMessage(cown))
   /\ running' = [running EXCEPT ![cown] = TRUE]
   /\ blocker' = Unblocked(CurrentMessage(cown))
-  /\ priority' = FreePriority(PriorityToRun(cown), mute)
-  /\ mute' = FreeMute(PriorityToRun(cown), mute)
-  /\ scheduled' = FreeScheduled(PriorityToRun(cown), mute, scheduled)
-  /\ UNCHANGED <<fuel, queue, mutor, pressure, pressed>>
+  /\ priority' = FreePriority(PriorityToRun(cown), mute, queue)
+  /\ mute' = FreeMute(PriorityToRun(cown), mute, queue)
+  /\ scheduled' = FreeScheduled(PriorityToRun(cown), mute, queue, scheduled)
+  /\ UNCHANGED <<fuel, queue, passing, mutor, pressure, pressed>>
   /\ Note
 
 (* Send: a running behaviour sends one more. It may be muted for it later.    *)
 (* seen are those receivers that the sender pays attention to: all or, if it  *)
-(* reads what is out of date, none. Hop by hop it gives no priority for the   *)
-(* sake of the message, which holds nothing yet. With Notice, those whom it   *)
-(* finds with too long a queue get it, and may mute the sender then. A muted  *)
-(* one stays muted and mutes the sender: otherwise propagation would end here.*)
+(* reads what is out of date, none; with TwoSteps it may see some as they are *)
+(* and others as they were. Hop by hop it gives no priority for the sake of   *)
+(* the message, which holds nothing yet. With Notice, those whom it finds     *)
+(* with too long a queue get it, and may mute the sender then. A muted one    *)
+(* stays muted and mutes the sender: otherwise propagation would end here.    *)
 
 Noticed(seen) ==
   {c \in seen :
@@ -302,9 +360,10 @@ Noticed(seen) ==
     /\ priority[c] = 0 \/ (priority[c] = -1 /\ Mutant = "notice_raises_muted")}
 
 SeenOf(receivers) ==
-  IF Overlook /\ (Noticed(receivers) # {} \/ \E c \in receivers : priority[c] # 0)
-    THEN {receivers, {}}
-    ELSE {receivers}
+  LET odd == Noticed(receivers) \cup {c \in receivers : priority[c] # 0}
+  IN  IF ~Overlook \/ odd = {} THEN {receivers}
+      ELSE IF TwoSteps THEN SUBSET odd
+      ELSE {receivers, {}}
 
 RaisedByNotice(seen) ==
   IF Mutant = "notice_skips_chain" THEN Noticed(seen) ELSE Prioritizing(Noticed(seen))
@@ -320,13 +379,13 @@ Careless == Mutant = "mute_among_receivers"
 \* Whether the senders, the cowns of the running message, may be muted for what they send.
 MayMute(senders, receivers, seen, p) ==
   /\ \E c \in seen : p[c] = 1 \/ (Propagate /\ p[c] = -1)
-  /\ Careless \/ \A c \in senders : p[c] = 0
+  /\ Careless \/ \A c \in senders : CanBeMuted(c, p)
   /\ Careless \/ ~TodoLine \/ senders \cap receivers = {}
 
 Mutors(senders, receivers, seen) ==
   LET p == RaisedPriority(RaisedByNotice(seen))
   IN  IF MayMute(senders, receivers, seen, p)
-        THEN {c \in (IF Careless THEN receivers ELSE receivers \ senders) : ValidMutor(c, p)}
+        THEN {c \in (IF Careless THEN seen ELSE seen \ senders) : ValidMutor(c, p)}
         ELSE {}
 
 MinOrNull(S) == IF S = {} THEN Null ELSE Min(S)
@@ -338,7 +397,8 @@ NextMutor(cown, receivers, seen) ==
 \* Whom the mutant mutes before the behaviour has completed.
 TooSoon(cown, receivers, seen) ==
   IF Mutant # "mute_in_send" \/ NextMutor(cown, receivers, seen) = Null THEN {}
-  ELSE {c \in CurrentMessage(cown) : priority[c] = 0} \ RaisedBySend(receivers, seen)
+  ELSE {c \in CurrentMessage(cown) : CanBeMuted(c, RaisedPriority(RaisedBySend(receivers, seen)))}
+         \ WaitsFor(NextMutor(cown, receivers, seen))
 
 WithSent(receivers) ==
   LET to == IF Mutant = "send_to_greatest" THEN Max(receivers) ELSE Min(receivers)
@@ -364,20 +424,30 @@ Send(cown) ==
                                  ![NextMutor(cown, receivers, seen)] =
                                    @ \cup TooSoon(cown, receivers, seen)]
                  /\ UNCHANGED mutor
-  /\ UNCHANGED <<running, blocker, pressure, pressed>>
+  /\ UNCHANGED <<running, blocker, passing, pressure, pressed>>
   /\ Note
 
 (* Complete: all cowns of the message are released, or muted if it sent to    *)
-(* where it should not. Of those released, who has nothing to do is normal.   *)
+(* where it should not. Of those released, who has nothing to do is normal;   *)
+(* without Chain, only if there is no mutor. In a chain a mutor that is       *)
+(* normal again mutes nobody. Otherwise it frees them in the same step, as    *)
+(* normal as they were.                                                       *)
 
 Muting(cown) ==
   IF mutor[cown] = Null THEN {}
-  ELSE {c \in CurrentMessage(cown) : priority[c] = 0 \/ Careless}
+  ELSE IF Chain /\ priority[mutor[cown]] = 0 /\ Mutant # "only_dropped" THEN {}
+  ELSE {c \in CurrentMessage(cown) :
+          Careless \/ (CanBeMuted(c, priority) /\ c \notin WaitsFor(mutor[cown]))}
+
+Resets(cown) ==
+  /\ Mutant # "priority_not_reset"
+  /\ mutor[cown] = Null \/ (Chain /\ Mutant # "no_reset_with_mutor")
 
 Emptied(cown) ==
-  IF mutor[cown] # Null \/ Mutant = "priority_not_reset" THEN {}
-  ELSE {c \in CurrentMessage(cown) :
+  IF ~Resets(cown) THEN {}
+  ELSE {c \in CurrentMessage(cown) \ Muting(cown) :
           /\ Len(queue[c]) = (IF c = cown THEN 1 ELSE 0)
+          /\ HoldersToKeep(c, FirstWaiting(c)) = {}
           /\ c \notin pressed \/ Mutant = "pressure_forgotten"}
 
 DonePriority(cown) ==
@@ -397,15 +467,18 @@ DoneScheduled(cown) ==
       kept == IF Mutant = "mute_but_schedule" THEN {} ELSE Muting(cown)
   IN  [c \in Cowns |-> (c \in released \/ scheduled[c]) /\ c \notin kept]
 
+DoneQueue(cown) == [queue EXCEPT ![cown] = Tail(@)]
+
 Complete(cown) ==
   /\ running[cown]
-  /\ queue' = [queue EXCEPT ![cown] = Tail(@)]
+  /\ queue' = DoneQueue(cown)
   /\ running' = [running EXCEPT ![cown] = FALSE]
   /\ mutor' = [mutor EXCEPT ![cown] = Null]
-  /\ priority' = FreePriority(DonePriority(cown), DoneMute(cown))
-  /\ mute' = FreeMute(DonePriority(cown), DoneMute(cown))
-  /\ scheduled' = FreeScheduled(DonePriority(cown), DoneMute(cown), DoneScheduled(cown))
-  /\ UNCHANGED <<fuel, blocker, pressure, pressed>>
+  /\ priority' = FreePriority(DonePriority(cown), DoneMute(cown), DoneQueue(cown))
+  /\ mute' = FreeMute(DonePriority(cown), DoneMute(cown), DoneQueue(cown))
+  /\ scheduled' = FreeScheduled(DonePriority(cown), DoneMute(cown), DoneQueue(cown),
+                                DoneScheduled(cown))
+  /\ UNCHANGED <<fuel, blocker, passing, pressure, pressed>>
   /\ Note
 
 (* Unmute: frees whom normal cowns have muted. With Eager there is never      *)
@@ -424,7 +497,7 @@ Unmute ==
   /\ priority' = [c \in Cowns |-> IF c \in Unmuting THEN 0 ELSE priority[c]]
   /\ mute' = [k \in Cowns |-> IF OnIdle \/ priority[k] = 0 THEN {} ELSE mute[k]]
   /\ scheduled' = [c \in Cowns |-> c \in Unmuting \/ scheduled[c]]
-  /\ UNCHANGED <<fuel, queue, running, blocker, mutor, pressure, pressed>>
+  /\ UNCHANGED <<fuel, queue, running, blocker, passing, mutor, pressure, pressed>>
   /\ Note
 
 (* Press: the environment cannot take more from a cown. That is as good as a  *)
@@ -444,12 +517,13 @@ Press(cown) ==
   /\ priority' = RaisedPriority(RaisedByPress(cown))
   /\ scheduled' = RaisedScheduled(RaisedByPress(cown))
   /\ mute' = RaisedMute(RaisedByPress(cown))
-  /\ UNCHANGED <<fuel, queue, running, blocker, mutor>>
+  /\ UNCHANGED <<fuel, queue, running, blocker, passing, mutor>>
   /\ Note
 
 StaysHigh(cown) ==
   \/ Overloaded(cown)
-  \/ UrgentHolders(cown, FirstWaiting(cown)) # {} /\ Mutant # "release_forgets_holder"
+  \/ UrgentHolders(cown, FirstWaiting(cown), priority) # {}
+     /\ Mutant # "release_forgets_holder"
   \/ Mutant = "release_keeps_high"
 
 PriorityAtRelease(cown) ==
@@ -458,13 +532,13 @@ PriorityAtRelease(cown) ==
 Release(cown) ==
   /\ cown \in pressed
   /\ pressed' = pressed \ {cown}
-  /\ priority' = FreePriority(PriorityAtRelease(cown), mute)
-  /\ mute' = FreeMute(PriorityAtRelease(cown), mute)
-  /\ scheduled' = FreeScheduled(PriorityAtRelease(cown), mute, scheduled)
-  /\ UNCHANGED <<fuel, queue, running, blocker, mutor, pressure>>
+  /\ priority' = FreePriority(PriorityAtRelease(cown), mute, queue)
+  /\ mute' = FreeMute(PriorityAtRelease(cown), mute, queue)
+  /\ scheduled' = FreeScheduled(PriorityAtRelease(cown), mute, queue, scheduled)
+  /\ UNCHANGED <<fuel, queue, running, blocker, passing, mutor, pressure>>
   /\ Note
 
-Run(cown) == Acquire(cown) \/ Prerun(cown) \/ Send(cown) \/ Complete(cown)
+Run(cown) == Acquire(cown) \/ Arrive(cown) \/ Prerun(cown) \/ Send(cown) \/ Complete(cown)
 
 Next == Terminating \/ \E c \in Cowns : Run(c) \/ Press(c) \/ Release(c) \/ Unmute
 
@@ -491,22 +565,26 @@ WillScheduleCown ==
     \/ scheduled[c]
     \/ priority[c] = -1 /\ \E k \in Cowns : c \in mute[k] /\ priority[k] = 0
 
-\* Nothing of high priority is held by a message that waits for a muted cown.
+\* Nothing of high priority is held by a message that waits for a muted cown, or is on its way
+\* there.
 Nonblocking ==
-  \A c \in Cowns : \A m \in Messages(c) :
-    ~(\E h \in HighPriority(m) : \E l \in LowPriority(m) : h < c /\ l <= c)
+  /\ \A c \in Cowns : \A m \in Messages(c) :
+       ~(\E h \in HighPriority(m) : \E l \in LowPriority(m) : h < c /\ l <= c)
+  /\ \A c \in passing :
+       blocker[c] \in LowPriority(Cowns) => \A h \in HighPriority(CurrentMessage(c)) : h > c
 
 RunningNotBlocked ==
   \A c \in Cowns : running[c] => \A k \in CurrentMessage(c) : blocker[k] = Null
 
 AcquiredBy(a, b) == a < b /\ a \in InQueue(b)
-Acquired(c) == \E k \in Cowns : AcquiredBy(c, k)
+Acquired(c) == c \in passing \/ \E k \in Cowns : AcquiredBy(c, k)
 Required(c) == \E k \in Cowns : k < c /\ c \in InQueue(k)
 
 UnscheduledByMuteOrAcquire ==
   \A c \in Cowns : scheduled[c] <=> ~(priority[c] = -1 \/ Acquired(c))
 
-BehaviourAcquisition == \A c \in Cowns : \A k \in InQueue(c) : k < c => ~scheduled[k]
+BehaviourAcquisition ==
+  \A c \in Cowns : (c \in passing => ~scheduled[c]) /\ \A k \in InQueue(c) : k < c => ~scheduled[k]
 
 AcquiredOnce ==
   \A a \in Cowns : \A b \in Cowns : \A c \in Cowns :
@@ -536,10 +614,10 @@ UrgencyPassedOn == "held up" \notin mistakes
 RaisedForHolder == "raised idly" \notin mistakes
 MeasureFalls == "not less" \notin mistakes
 
-\* A cown in whose queue a message waits that holds one of high priority has it, too. This is what
-\* Nonblocking rests on.
+\* A cown in whose queue a message waits that holds one of high priority has it, too; or one to
+\* which such a message is on its way. This is what Nonblocking rests on.
 WaitedForIsHigh ==
-  \A c \in Cowns : UrgentHolders(c, FirstWaiting(c)) # {} => priority[c] = 1
+  \A c \in Cowns : UrgentHolders(c, FirstWaiting(c), priority) # {} => priority[c] = 1
 
 PressedIsHigh == \A c \in pressed : priority[c] = 1
 
@@ -552,7 +630,10 @@ MuteSetsDisjoint == \A k \in Cowns : \A l \in Cowns : k # l => mute[k] \cap mute
 NoMuteLeftAtEnd == (\A c \in Cowns : Sleeping(c)) => \A k \in Cowns : mute[k] = {}
 
 \* With Hopwise: otherwise priority is given to cowns that a message has yet to reach.
+\* A message that is on its way to a cown is work for it.
+Awaiting(c) == \E k \in passing : blocker[k] = c
 HighPriorityHasWork ==
-  Hopwise => \A c \in HighPriority(Cowns) \ pressed : queue[c] # <<>> \/ Acquired(c)
-SleepingIsNormal == Hopwise => \A c \in Cowns \ pressed : Sleeping(c) => priority[c] = 0
+  Hopwise => \A c \in HighPriority(Cowns) \ pressed : queue[c] # <<>> \/ Acquired(c) \/ Awaiting(c)
+SleepingIsNormal ==
+  Hopwise => \A c \in Cowns \ pressed : Sleeping(c) => priority[c] = 0 \/ Awaiting(c)
 =============================================================================

@@ -14,7 +14,9 @@ std::vector<model_entry> backpressure_models() {
                                    .acquire = true,
                                    .hopwise = true,
                                    .overlook = true,
-                                   .notice = true};
+                                   .notice = true,
+                                   .chain = true,
+                                   .arrive = true};
   backpressure_variant pressed = built;
   pressed.pressed = true;
   return {

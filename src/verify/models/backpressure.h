@@ -28,11 +28,11 @@ struct backpressure_variant {
   bool hopwise = false;    // priority goes to the next cown of a message, hop by hop
   bool overlook = false;   // a sender may not see that a receiver is not normal, or should not be
   bool notice = false;     // a sender gives priority to receivers with too long a queue
+  bool chain = false;      // overloaded senders are muted too, and stay high when they are freed
   bool pressed = false;    // the environment can put pressure on a cown
   // Hop by hop only, closer to the code:
-  bool arrive =
-      false;         // passing a message on takes two steps; a sender may overlook some receivers
-  bool lag = false;  // what is being sent is not counted yet: who looks may miss an overload
+  bool arrive = false;  // passing on takes two steps; a sender may overlook some of its receivers
+  bool lag = false;     // what is being sent is not counted yet: who looks may miss an overload
 };
 
 class backpressure {
@@ -75,6 +75,11 @@ class backpressure {
     // With notice only.
     notice_raises_muted,
     notice_skips_chain,
+    // With chains only.
+    mute_in_circle,
+    no_reset_with_mutor,
+    // With two steps only.
+    way_forgotten,
     // With pressure only.
     press_skips_blockers,
     pressure_forgotten,
@@ -113,6 +118,9 @@ class backpressure {
   std::string complaint() const {
     if (is(mistake::unmute_never) && variant.propagate && !variant.eager)
       return "this mutant deadlocks, and so does this variant without it";
+    if (fuel < least_fuel())
+      return "this mutant does nothing with a BehaviourLimit of less than " +
+             std::to_string(least_fuel());
     const unsigned copies = is(mistake::send_twice) ? 2 : 1;
     const unsigned sent_ones = copies * static_cast<unsigned>(fuel);
     return layout().fits(n() + sent_ones, 1 + sent_ones)
@@ -162,13 +170,14 @@ class backpressure {
           const set receivers = static_cast<set>(m);
           emit(send, c, sent(s, c, receivers, receivers));
           const set odd = receivers & static_cast<set>(s.special() | noticed(s));
-          if (variant.overlook && odd) emit(send, c, sent(s, c, receivers, 0));
+          if (!variant.overlook || !odd) continue;
+          emit(send, c, sent(s, c, receivers, 0));
           for (unsigned seen = 1; variant.arrive && seen < odd; ++seen)
             if ((seen & ~odd) == 0) emit(send, c, sent(s, c, receivers, static_cast<set>(seen)));
         }
         emit(complete, c, completed(s, c, msg));
       }
-      if (s.passing & bit(c)) emit(arrive(), c, arrived(s, c, msg));
+      if ((s.passing & bit(c)) && target(s, c)) emit(arrive(), c, arrived(s, c, msg));
       if (s.pressure > 0 && !(s.pressed & bit(c))) emit(press, c, pressed(s, c));
       if (s.pressed & bit(c)) emit(release, c, released(s, c));
       // Stands under the choice of a cown in the seed, hence one step for each.
@@ -203,7 +212,8 @@ class backpressure {
     p.invariant("Nonblocking", [this](const state& s) {
       if (!s.high || !s.low) return true;
       return each([&](unsigned c) {
-        if ((s.passing & s.high & bit(c)) && (s.low & bit(s.blocker[c] - 1u))) return false;
+        const set held = s.passing & bit(c) ? layout().head(s, c) & ~state::above(c) : 0;
+        if ((held & s.high) && (s.low & target(s, c))) return false;
         for (word q = s.queue[c]; q; q >>= n())
           if ((q & s.high & below(c)) && (q & s.low & (below(c) | bit(c)))) return false;
         return true;
@@ -317,6 +327,16 @@ class backpressure {
   backpressure_layout layout() const { return {n(), variant.pressed, variant.arrive}; }
   bool is(mistake m) const { return mutant == m; }
 
+  // How many behaviours have to be sent before a mutant can do what it should not.
+  int least_fuel() const {
+    // The message that holds the cown, those in its queue, and the one that notices.
+    if (is(mistake::notice_skips_chain)) return threshold + 3;
+    if (!is(mistake::notice_raises_muted)) return 0;
+    // The one for which the cown is muted, those in its queue, and the one that notices; and those
+    // in the queue of its mutor, unless that is under pressure.
+    return threshold + 3 + (pressure > 0 ? 0 : threshold);
+  }
+
   // In the order of `mistake`.
   std::vector<std::string> mistakes() const {
     std::vector<std::string> names{"none",
@@ -348,6 +368,8 @@ class backpressure {
     };
     if (variant.hopwise) add({"raise_skips_next", "prerun_forgets_holder"});
     if (variant.notice) add({"notice_raises_muted", "notice_skips_chain"});
+    if (variant.chain) add({"mute_in_circle", "no_reset_with_mutor"});
+    if (variant.arrive) add({"way_forgotten"});
     if (variant.pressed)
       add({"press_skips_blockers", "pressure_forgotten", "release_keeps_high",
            "release_forgets_holder"});
@@ -389,18 +411,30 @@ class backpressure {
   }
   // Of high priority, and held by messages that wait in this queue, or are on their way there.
   set urgent_holders(const state& s, unsigned c) const {
+    set coming = 0;
+    for (unsigned k = 0; s.passing && k < c; ++k)
+      if ((s.passing & bit(k)) && s.blocker[k] == c + 1)
+        coming |= static_cast<set>(layout().head(s, k) & ~state::above(k));
+    return static_cast<set>((coming & s.high) | waiting_holders(s, c));
+  }
+  set waiting_holders(const state& s, unsigned c) const {
     set waiting = 0;
     for (word q = (s.running | s.passing) & bit(c) ? s.queue[c] >> n() : s.queue[c]; q; q >>= n())
       waiting |= static_cast<set>(q & below(c));
-    for (unsigned k = 0; k < c; ++k)
-      if ((s.passing & bit(k)) && s.blocker[k] == c + 1)
-        waiting |= static_cast<set>(layout().head(s, k) & ~state::above(k));
     return waiting & s.high;
+  }
+  // For whom a cown keeps its priority.
+  set holders_to_keep(const state& s, unsigned c) const {
+    return is(mistake::way_forgotten) ? waiting_holders(s, c) : urgent_holders(s, c);
+  }
+  // Where its message goes. Only a mutant passes on to nobody.
+  static set target(const state& s, unsigned c) {
+    return s.blocker[c] ? bit(s.blocker[c] - 1u) : 0;
   }
   set awaiting_arrival(const state& s) const {
     set m = 0;
     for (unsigned c = 0; c < n(); ++c)
-      if (s.passing & bit(c)) m |= bit(s.blocker[c] - 1u);
+      if (s.passing & bit(c)) m |= target(s, c);
     return m;
   }
   // Needed by a message that has yet to come to them.
@@ -497,6 +531,7 @@ class backpressure {
     t.blocker[c] = static_cast<std::uint8_t>(to + 1);
     if (variant.arrive) {
       t.passing |= bit(c);
+      note_raised(s, t);
       return t;
     }
     layout().pop(t, c);
@@ -550,12 +585,13 @@ class backpressure {
     if (!misses && overloaded(s, c)) return true;
     if (!variant.hopwise) return layout().queued(s, c) & s.high & ~bit(c);
     if ((s.pressed & bit(c)) && !is(mistake::pressure_forgotten)) return true;
-    return urgent_holders(s, c) && !is(mistake::prerun_forgets_holder);
+    return holders_to_keep(s, c) && !is(mistake::prerun_forgets_holder);
   }
 
   // The sender pays attention to the receivers in `seen`: all or, if it reads what is out of date,
-  // none. Hop by hop it gives no priority for the sake of the message, which holds nothing yet; but
-  // whom it finds with too long a queue gets it, and may mute the sender then.
+  // none, or those that it sees as they are. Hop by hop it gives no priority for the sake of the
+  // message, which holds nothing yet; but whom it finds with too long a queue gets it, and may mute
+  // the sender then.
   state sent(const state& s, unsigned c, set receivers, set seen) const {
     state looked = s;
     raise_noticed(looked, seen);
@@ -588,6 +624,25 @@ class backpressure {
     if (them) prioritise(s, them, is(mistake::notice_skips_chain));
   }
 
+  // Who can be muted: normal cowns and, in a chain, those of high priority for nothing but their
+  // own load.
+  set can_be_muted(const state& s) const {
+    set m = static_cast<set>(layout().all() & ~s.special());
+    if (variant.chain)
+      for (unsigned c = 0; c < n(); ++c)
+        if ((s.high & ~s.pressed & bit(c)) && !urgent_holders(s, c)) m |= bit(c);
+    return m;
+  }
+  // The mutor, its mutor, and so on. Normal cowns are never among them.
+  set mutors_of(const state& s, unsigned mutor) const {
+    if (!variant.chain || is(mistake::mute_in_circle)) return 0;
+    set m = bit(mutor);
+    for (unsigned round = 1; round < n(); ++round)
+      for (unsigned k = 0; k < n(); ++k)
+        if (s.mute[k] & m) m |= bit(k);
+    return m;
+  }
+
   void choose_mutor(const state& s, state& t, unsigned c, set receivers, set seen) const {
     const set senders = layout().head(s, c);
     const bool careless = is(mistake::mute_among_receivers);
@@ -596,12 +651,12 @@ class backpressure {
       if ((seen & (careless ? ~0 : ~senders) & bit(k)) && is_mutor(s, k)) mutors |= bit(k);
     if (!mutors || s.mutor[c]) return;
     if (!careless) {
-      if (senders & s.special()) return;
+      if (senders & ~can_be_muted(s)) return;
       if (asks && (senders & receivers)) return;
     }
     const unsigned mutor = first(mutors);
     if (is(mistake::mute_in_send))
-      mute(t, senders, mutor);
+      mute(t, senders, mutor, mutor);
     else
       t.mutor[c] = static_cast<std::uint8_t>(mutor + 1);
     if (!((s.low | s.pressed) & bit(mutor)) && !is_long(s, mutor)) t.mistakes |= state::muted_idly;
@@ -613,36 +668,47 @@ class backpressure {
     return (s.high & bit(k)) && ((s.pressed & bit(k)) || overloaded(s, k));
   }
 
-  // Of the senders those that are normal.
-  void mute(state& s, set senders, unsigned mutor) const {
+  // Of the senders those that can be muted, and for whom the mutor does not wait itself.
+  void mute(state& s, set senders, unsigned mutor, unsigned noted_by) const {
+    const set can = static_cast<set>(can_be_muted(s) & ~mutors_of(s, mutor));
     const set muting =
-        is(mistake::mute_among_receivers) ? senders : static_cast<set>(senders & ~s.special());
+        is(mistake::mute_among_receivers) ? senders : static_cast<set>(senders & can);
     s.low |= muting;
     s.high &= static_cast<set>(~muting);
-    if (!is(mistake::mute_without_entry)) s.mute[mutor] |= muting;
+    if (!is(mistake::mute_without_entry)) s.mute[noted_by] |= muting;
     if (!is(mistake::mute_but_schedule)) s.scheduled &= static_cast<set>(~muting);
+  }
+
+  // In a chain a mutor that is normal again mutes nobody. Otherwise it frees them in the same step,
+  // as normal as they were.
+  bool mutes_senders(const state& s, unsigned c) const {
+    if (!variant.chain || !s.mutor[c] || is(mistake::only_dropped)) return s.mutor[c];
+    return s.special() & bit(s.mutor[c] - 1u);
   }
 
   state completed(const state& s, unsigned c, set msg) const {
     state t = s;
     t.scheduled |= is(mistake::forget_release) ? bit(c) : msg;
-    if (s.mutor[c]) {
-      mute(t, msg, is(mistake::mute_self) ? c : s.mutor[c] - 1u);
-    } else if (!is(mistake::priority_not_reset)) {
-      const set kept = is(mistake::pressure_forgotten) ? 0 : s.pressed;
-      for (unsigned k = 0; k < n(); ++k) {
-        const bool needed = variant.arrive && urgent_holders(s, k);
-        if ((msg & ~kept & bit(k)) && s.length[k] == (k == c ? 1 : 0) && !needed) {
+    if (mutes_senders(s, c)) {
+      const unsigned mutor = s.mutor[c] - 1u;
+      mute(t, msg, mutor, is(mistake::mute_self) ? c : mutor);
+    }
+    const bool resets = !s.mutor[c] || (variant.chain && !is(mistake::no_reset_with_mutor));
+    if (resets && !is(mistake::priority_not_reset)) {
+      const set muting = static_cast<set>(t.low & ~s.low);
+      const set kept = is(mistake::pressure_forgotten) ? muting : muting | s.pressed;
+      for (unsigned k = 0; k < n(); ++k)
+        if ((msg & ~kept & bit(k)) && s.length[k] == (k == c ? 1 : 0) && !holders_to_keep(s, k)) {
           t.high &= static_cast<set>(~bit(k));
           t.low &= static_cast<set>(~bit(k));
         }
-      }
     }
     layout().pop(t, c);
     t.running &= static_cast<set>(~bit(c));
     t.mutor[c] = 0;
     if (variant.eager) free_all(s, t);
     note_freed(s, t);
+    note_raised(s, t);
     return t;
   }
 
@@ -667,6 +733,7 @@ class backpressure {
       t.high &= static_cast<set>(~bit(c));
     free_all(s, t);
     note_freed(s, t);
+    note_raised(s, t);
     return t;
   }
 
@@ -704,16 +771,22 @@ class backpressure {
     if (freed & ~due) t.mistakes |= state::freed_early;
   }
 
-  // Hop by hop, whoever was freed by priority is under pressure, or a message in its queue holds a
-  // cown of high priority. Before that, messages lend priority to those that they have yet to
+  // Hop by hop, whoever was muted and has high priority is under pressure, or a message that waits
+  // for it holds a cown of high priority; in a chain also one that was freed by a normal cown and
+  // has too long a queue. Without hops, messages lend priority to those that they have yet to
   // reach.
   void note_raised(const state& s, state& t) const {
     const set raised = static_cast<set>(s.low & t.high & ~t.pressed);
     if (!raised || !variant.hopwise) [[likely]]
       return;
-    for (unsigned c = 0; c < n(); ++c)
-      if ((raised & bit(c)) && !(layout().queued(t, c) & below(c) & t.high))
-        t.mistakes |= state::raised_idly;
+    set freed = 0;
+    if (variant.chain)
+      for (unsigned k = 0; k < n(); ++k)
+        if (!(t.special() & bit(k))) freed |= s.mute[k];
+    for (unsigned c = 0; c < n(); ++c) {
+      const bool has_reason = urgent_holders(t, c) || ((freed & bit(c)) && is_long(t, c));
+      if ((raised & bit(c)) && !has_reason) t.mistakes |= state::raised_idly;
+    }
   }
 
   static void free(state& s, set mutors, set freed) {
@@ -724,7 +797,8 @@ class backpressure {
   }
 
   // Eager unmuting, the end of a step from s: all normal cowns free those that they muted, who are
-  // normal then and do the same.
+  // normal then and do the same. In a chain those with too long a queue get high priority instead
+  // and keep whom they have muted.
   void free_all(const state& s, state& t) const {
     if (is(mistake::unmute_never) || is(mistake::unmute_on_idle)) return;
     set due = layout().all();
@@ -735,6 +809,8 @@ class backpressure {
       for (unsigned k = 0; k < n(); ++k)
         if (normal & bit(k)) freed |= static_cast<set>(t.mute[k] & t.low);
       free(t, normal, freed);
+      for (unsigned k = 0; variant.chain && k < n(); ++k)
+        if ((freed & bit(k)) && is_long(t, k)) t.high |= bit(k);
       if (!freed || is(mistake::no_cascade)) return;
     }
   }
