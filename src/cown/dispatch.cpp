@@ -123,10 +123,13 @@ void dispatch::release(slot& s) noexcept {
   std::uintptr_t next = s.next.load(sync::memory_order_acquire);
   if (!next) {
     slot* last = &s;
-    // release: the next holder sees what we did with the value.
-    if (c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_release,
-                                        sync::memory_order_relaxed))
+    // release: the next holder sees what we did with the value. seq_cst: see went_idle().
+    if (c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_seq_cst,
+                                        sync::memory_order_relaxed)) {
+      if (c.is_high()) [[unlikely]]
+        pressure_board::get().went_idle(*this, c);
       return drop(c);
+    }
     next = next_of(s);
   }
   give(c, slot::named(next));
@@ -148,12 +151,13 @@ void dispatch::release_reader(slot& s) noexcept {
     change = 0u - 1;
   }
   // release: what we read comes before what the writer writes. acquire: shows the writer.
-  const std::uint32_t left = c.readers_.fetch_add(change, sync::memory_order_acq_rel) + change;
+  // seq_cst: see went_idle().
+  const std::uint32_t left = c.readers_.fetch_add(change, sync::memory_order_seq_cst) + change;
   if (left == 1) {
     c.readers_.store(0, sync::memory_order_relaxed);
     given(*c.side().next_writer);
-  } else if (left == 0 && c.is(cown_base::high)) [[unlikely]] {
-    pressure_board::get().last_reader_left(*this, c);
+  } else if (left == 0 && c.is_high()) [[unlikely]] {
+    pressure_board::get().went_idle(*this, c);
   }
   drop(c);
   if (emptied) drop(c);
@@ -437,9 +441,14 @@ bool dispatch::complete_one(pool& home, behaviour& b) noexcept {
   std::uintptr_t next = s.next.load(sync::memory_order_acquire);
   if (!next) {
     slot* last = &s;
-    if (c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_release,
+    if (c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_seq_cst,
                                         sync::memory_order_relaxed)) {
       b.free();
+      if (c.is_high()) [[unlikely]] {
+        dispatch d{home};
+        pressure_board::get().went_idle(d, c);
+        d.finish();
+      }
       c.drop_ref();
       return true;
     }

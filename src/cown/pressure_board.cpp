@@ -63,9 +63,9 @@ pressure_board& pressure_board::get() noexcept {
 
 namespace {
 
-// Read-modify-writes, since look_at() is one.
+// Read-modify-writes, since look_at() is one. seq_cst: see went_idle().
 void add(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
-  state.fetch_or(static_cast<std::uint16_t>(bits), sync::memory_order_acq_rel);
+  state.fetch_or(static_cast<std::uint16_t>(bits), sync::memory_order_seq_cst);
 }
 void take(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
   state.fetch_and(static_cast<std::uint16_t>(~bits), sync::memory_order_acq_rel);
@@ -77,33 +77,35 @@ void take(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
 
 bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
   const locked guard{*this, d};
-  // Found overloaded here rather than when it runs next: until then others might send for long.
+  cown_base* mutor = nullptr;
   for (std::uint32_t i = 0; i < b.count; ++i) {
     cown_base& c = b.slots()[i].cown();
-    if (!c.is(cown_base::high | cown_base::low) && d.is_long(c)) raise(d, c);
+    bool overloaded = d.is_long(c);
+    if (overloaded && !c.is(cown_base::high | cown_base::low)) {
+      // Found here rather than when it runs next: until then others might send for long.
+      raise(d, c);
+      // Messages leave c without the lock, and the last of them may have done so unaware of this.
+      overloaded = d.is_long(c);
+      if (!overloaded) calm(d, c);
+    }
+    const bool mutes =
+        c.is(cown_base::low) || (c.is(cown_base::high) && (overloaded || c.side().pressure != 0));
+    if (mutes && !mutor) mutor = &c;
   }
-  name_mutor(*running_behaviour(), b);
+  if (mutor) name_mutor(*running_behaviour(), b, *mutor);
   return d.enqueue(b, 0);
 }
 
-// The least receiver that is overloaded or muted, unless a sender cannot be muted or is among the
-// receivers. Cowns that the sender only reads are left out of it: others read them too.
-void pressure_board::name_mutor(behaviour& sender, behaviour& b) noexcept {
-  if (sender.mutor) return;
+// Unless a sender cannot be muted or is among the receivers. Cowns that the sender only reads are
+// left out of it: others read them too.
+void pressure_board::name_mutor(behaviour& sender, behaviour& b, cown_base& mutor) noexcept {
   for (std::uint32_t i = 0; i < sender.count; ++i) {
     const slot& s = sender.slots()[i];
     if (s.is_read() || s.is_released()) continue;
     if (!can_be_muted(s.cown()) || b.find(s.cown())) return;
   }
-  for (std::uint32_t i = 0; i < b.count; ++i) {
-    cown_base& c = b.slots()[i].cown();
-    const bool overloaded = c.load() > c.threshold_.load(sync::memory_order_relaxed);
-    if (!c.is(cown_base::low) && !(c.is(cown_base::high) && (overloaded || c.side().pressure != 0)))
-      continue;
-    c.add_ref();
-    sender.mutor = &c;
-    return;
-  }
+  mutor.add_ref();
+  sender.mutor = &mutor;
 }
 
 bool pressure_board::pass_on(dispatch& d, behaviour& b, std::uint32_t i, bool overloaded) noexcept {
@@ -173,15 +175,15 @@ void pressure_board::leave(dispatch& d, slot& s) {
   release(d, s);
 }
 
-void pressure_board::last_reader_left(dispatch& d, cown_base& c) noexcept {
+void pressure_board::went_idle(dispatch& d, cown_base& c) noexcept {
   if (d.locked) return settle_if_idle(d, c);
   const locked guard{*this, d};
   settle_if_idle(d, c);
 }
 
 void pressure_board::settle_if_idle(dispatch& d, cown_base& c) {
-  // Asked under the lock: somebody may have come meanwhile, who settles it then.
-  if (c.tail_.load(sync::memory_order_relaxed) || c.readers_.load(sync::memory_order_relaxed))
+  // Somebody may have come meanwhile, who settles it then.
+  if (c.tail_.load(sync::memory_order_seq_cst) || c.readers_.load(sync::memory_order_seq_cst))
     return;
   settle(d, c);
   admit(c);
@@ -390,8 +392,14 @@ void pressure_board::take_off(dispatch& d, pressure_source& source) noexcept {
   d.drop_later(c);
   cown_side& side = c.side();
   --side.pressure;
+  calm(d, c);
+}
+
+// The reason why a cown has high priority may be gone.
+void pressure_board::calm(dispatch& d, cown_base& c) {
   settle(d, c);
   if (c.is(cown_base::high)) return;
+  cown_side& side = c.side();
   if (cown_base* to = std::exchange(side.urges, nullptr)) --to->side().urged;
   for (cown_side::reader& r : side.readers)
     if (std::exchange(r.urges, false)) --r.waits_for->side().urged;

@@ -65,9 +65,11 @@ class pressure_board {
   void complete(dispatch& d, behaviour& b) noexcept;
   void release_early(dispatch& d, slot& s) noexcept;
 
-  // Nobody reads c any more, and it has high priority. Readers leave in any order, so none of them
-  // knows beforehand that it is the last.
-  void last_reader_left(dispatch& d, cown_base& c) noexcept;
+  // Nobody has c any more, and it has high priority. Found out afterwards: readers leave in any
+  // order, so none knows beforehand that it is the last, and c may be raised while it is released.
+  // Of who empties a queue and then looks at the priority, and who gives priority and then looks at
+  // the queue, at least one sees what the other did.
+  void went_idle(dispatch& d, cown_base& c) noexcept;
 
   // Pressure from outside, which counts like a queue that is too long.
   void press(dispatch& d, cown_base& c, pressure_source& source);
@@ -87,7 +89,7 @@ class pressure_board {
   friend struct inspect;
   class locked;
 
-  static void name_mutor(behaviour& sender, behaviour& b) noexcept;
+  static void name_mutor(behaviour& sender, behaviour& b, cown_base& mutor) noexcept;
   static bool can_be_muted(const cown_base& c) noexcept;
   static bool waits_for(const cown_base& mutor, const cown_base& c) noexcept;
   bool mute(behaviour& b) noexcept;
@@ -96,6 +98,7 @@ class pressure_board {
   void raise(dispatch& d, cown_base& first);
   void settle(dispatch& d, cown_base& c);
   void settle_if_idle(dispatch& d, cown_base& c);
+  void calm(dispatch& d, cown_base& c);
   void leave(dispatch& d, slot& s);
   void free_muted(dispatch& d, cown_base& first);
   void unmute(dispatch& d, slot& s);

@@ -81,6 +81,8 @@ model model_of(const setting& s, model::mistake mutant = model::mistake::none) {
            .acquire = true,
            .hopwise = true,
            .overlook = true,
+           .notice = true,
+           .chain = true,
            .pressed = false,
            .arrive = true,
            .lag = false},
@@ -304,6 +306,8 @@ class explanations {
       out += " > counted " + std::to_string(f.counted[c]) + " mutes " + std::to_string(f.mute[c]) +
              " blocker " + std::to_string(f.blocker[c]) + ";";
     }
+    for (unsigned b = 0; b < setting_.plans.size(); ++b)
+      if (f.mutor[b]) out += " " + std::to_string(b) + " has mutor " + std::to_string(f.mutor[b]);
     return out + " began " + std::to_string(f.began) + " completing " +
            std::to_string(f.completing) + " completed " + std::to_string(f.completed) + "\n";
   }

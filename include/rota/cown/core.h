@@ -147,6 +147,9 @@ class cown_base {
     return (state_.load(sync::memory_order_relaxed) & bits) != 0;
   }
 
+  // seq_cst: see pressure_board::went_idle().
+  bool is_high() const noexcept { return (state_.load(sync::memory_order_seq_cst) & high) != 0; }
+
   // A message has left the queue. The holder's; readers may do it at the same time.
   void one_left(bool alone) noexcept {
     if (alone)
