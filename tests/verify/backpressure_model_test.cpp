@@ -233,7 +233,7 @@ constexpr mistake mistakes[] = {
 };
 
 // Returns all properties that were violated.
-std::set<std::string> expect_caught(const char* model) {
+std::set<std::string> expect_mistakes_caught(const char* model) {
   const std::vector<std::string> planted = model_named(model).mutants();
   std::set<std::string> caught;
   std::set<std::string> violated;
@@ -249,11 +249,13 @@ std::set<std::string> expect_caught(const char* model) {
   return violated;
 }
 
-TEST(BackpressureModel, MistakesInWhatWeBuildAreCaught) { expect_caught("backpressure_full"); }
+TEST(BackpressureModel, MistakesInWhatWeBuildAreCaught) {
+  expect_mistakes_caught("backpressure_full");
+}
 
 // A property that no mistake can violate would say nothing.
 TEST(BackpressureModel, MistakesInTheSeedAreCaughtAndViolateEveryProperty) {
-  const auto violated = expect_caught("backpressure");
+  const auto violated = expect_mistakes_caught("backpressure");
   const auto system = model_named("backpressure").make({});
   for (const property& p : system->properties())
     EXPECT_TRUE(p.known_to_fail || violated.contains(p.name)) << p.name;
