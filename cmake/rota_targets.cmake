@@ -12,9 +12,27 @@ set(rota_precompiled <algorithm> <array> <chrono> <coroutine> <cstdint> <deque> 
 # rota_precompile(<target> [<header>...])
 #
 # Precompiles the headers that most sources include, and those given, if ROTA_PRECOMPILE asks for it.
+# To do so takes as long as a few sources, so libraries that see the same sync.h share the outcome.
 function(rota_precompile target)
-  if(ROTA_PRECOMPILE)
+  if(NOT ROTA_PRECOMPILE)
+    return()
+  endif()
+  get_target_property(definitions ${target} COMPILE_DEFINITIONS)
+  if(ARGN OR definitions MATCHES "ROTA_SYNC_HEADER" OR target STREQUAL "rota")
     target_precompile_headers(${target} PRIVATE ${rota_precompiled} ${ARGN})
+  else()
+    target_precompile_headers(${target} REUSE_FROM rota)
+  endif()
+endfunction()
+
+# rota_unite(<target>)
+#
+# Compiles the sources of a target a few at a time, if ROTA_UNITY asks for it.
+function(rota_unite target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ROTA_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  # It means headers, and takes all sources but the one that includes them for such.
+  if(ROTA_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
 
@@ -39,7 +57,7 @@ function(rota_add_library name)
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_link_libraries(${name} PUBLIC Threads::Threads)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
-  rota_precompile(${name})
+  rota_unite(${name})
   if(ROTA_ASSERTIONS)
     target_compile_definitions(${name} PUBLIC ROTA_ASSERTIONS=1)
   endif()
@@ -52,6 +70,7 @@ function(rota_add_library name)
     endif()
     target_compile_definitions(${name} PUBLIC "ROTA_SYNC_HEADER=${arg_SYNC_HEADER}")
   endif()
+  rota_precompile(${name})
 endfunction()
 
 # rota_add_program(<name> <source>...)
@@ -103,6 +122,8 @@ endfunction()
 #
 # An executable and a test, both called <layer>_<stem of the file>, labelled with the layer. Those of
 # verify, coop, explore and explored link the library of that name.
+# With ROTA_UNITY the files of a layer become one executable, <layer>_tests; the tests stay as they are.
+# Those whose <layer>/<stem> matches rota_tests_alone stay alone.
 # A file that ends in _stress_test.cpp is built a second time, with the suffix _shaken, against
 # rota_shaken; both are labelled stress and get two processors, as far as there are so many.
 function(rota_add_test file)
@@ -123,7 +144,11 @@ function(rota_add_test file)
     if(layer MATCHES "^(verify|coop|explore|explored)$")
       set(library rota_${layer})
     endif()
-    rota_add_test_program(${target} ${file} ${library})
+    if(ROTA_UNITY AND NOT "${layer}/${stem}" MATCHES "${rota_tests_alone}")
+      rota_add_united_test(${target} ${file} ${library} ${layer}_tests)
+    else()
+      rota_add_test_program(${target} ${file} ${library})
+    endif()
     set_tests_properties(${target} PROPERTIES LABELS ${layer})
     if(layer MATCHES "^explored?$")
       rota_forgive_leaks(${target})
@@ -146,20 +171,55 @@ function(rota_prepare_test target library)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
 
-# The step that rota_add_test() takes once or twice.
-function(rota_add_test_program target file library)
-  set(shared ${library}_test_header)
+# An executable for tests against the given library. Which of the libraries it is makes no difference
+# to the precompiled header, other than by its sync.h.
+function(rota_add_test_executable target library)
+  set(base rota)
+  if(library MATCHES "^rota_(explored|shaken)$")
+    set(base ${library})
+  endif()
+  set(shared ${base}_test_header)
   if(NOT TARGET ${shared})
     file(WRITE ${PROJECT_BINARY_DIR}/${shared}.cpp "")
     add_library(${shared} OBJECT ${PROJECT_BINARY_DIR}/${shared}.cpp)
-    rota_prepare_test(${shared} ${library})
+    rota_prepare_test(${shared} ${base})
     target_precompile_headers(${shared} PRIVATE <gtest/gtest.h> <rota/rota.h>)
   endif()
-  add_executable(${target} ${file})
+  add_executable(${target})
   rota_prepare_test(${target} ${library})
   target_precompile_headers(${target} REUSE_FROM ${shared})
+endfunction()
+
+# The step that rota_add_test() takes once or twice.
+function(rota_add_test_program target file library)
+  rota_add_test_executable(${target} ${library})
+  target_sources(${target} PRIVATE ${file})
   add_test(NAME ${target} COMMAND ${target})
   set_tests_properties(${target} PROPERTIES TIMEOUT ${ROTA_TEST_TIMEOUT})
+endfunction()
+
+# The same, but the file joins others in one executable, of which the test runs only what stands in
+# the file.
+function(rota_add_united_test test file library program)
+  if(NOT TARGET ${program})
+    rota_add_test_executable(${program} ${library})
+    rota_unite(${program})
+  endif()
+  target_sources(${program} PRIVATE ${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} lines REGEX "^(TYPED_)?TEST(_F|_P)?\\(")
+  set(filter)
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^[A-Z_]+\\(([A-Za-z_0-9]+).*" "\\1" suite "${line}")
+    list(APPEND filter ${suite}.* */${suite}.*)
+  endforeach()
+  list(REMOVE_DUPLICATES filter)
+  if(NOT filter)  # gtest would be content with nothing.
+    message(FATAL_ERROR "${file} has no line that begins with TEST(")
+  endif()
+  list(JOIN filter : filter)
+  add_test(NAME ${test} COMMAND ${program} --gtest_filter=${filter})
+  set_tests_properties(${test} PROPERTIES TIMEOUT ${ROTA_TEST_TIMEOUT})
 endfunction()
 
 # rota_add_scenarios(<name> <source>...)
@@ -167,6 +227,7 @@ endfunction()
 # A program of scenarios for the explorer, and a test explored_<scenario> for each of them.
 function(rota_add_scenarios name)
   add_executable(${name} ${ARGN})
+  rota_unite(${name})
   target_link_libraries(${name} PRIVATE rota_explored)
   target_include_directories(${name} PRIVATE ${rota_source_dir}/src ${rota_source_dir}/tests)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)

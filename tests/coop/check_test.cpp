@@ -20,17 +20,17 @@
 namespace rota::coop::test {
 namespace {
 
-constexpr check_options options{.limit = 2'000, .bound = 500};
+constexpr check_options usual{.limit = 2'000, .bound = 500};
 
 check_report checked(const std::string& source, semantics how = semantics::lagc_sched) {
   const program p = compiled(source, how);
-  return check(p, rules_of(p), options);
+  return check(p, rules_of(p), usual);
 }
 
 check_report checked(const std::string& source, const mutant& m,
                      semantics how = semantics::lagc_sched) {
   const program p = compiled(source, how);
-  return check(p, mutated(p, m), options);
+  return check(p, mutated(p, m), usual);
 }
 
 check_report checked(const std::string& source, std::string_view known_mutant,
@@ -77,9 +77,9 @@ TEST(Check, FindsNothingInTheSchedulersOnTheReferencePrograms) {
 TEST(Check, EndsAsARunDoes) {
   for (const std::string& name : reference_programs()) {
     const program p = compiled(reference_source(name));
-    const check_report r = check(p, rules_of(p), options);
+    const check_report r = check(p, rules_of(p), usual);
     if (r.repeats) continue;
-    EXPECT_EQ(r.end, run(p, {.limit = options.limit})) << name;
+    EXPECT_EQ(r.end, run(p, {.limit = usual.limit})) << name;
   }
 }
 
@@ -240,7 +240,7 @@ TEST(Check, WellFormednessIsOfTheEvents) {
   const program p = compiled(reference_source("04_place_in_queue"));
   rule_table rules = mutated(p, {"impatient", {"20"}, impatient, {}});
   std::erase_if(rules, [](const rule& r) { return r.name == "21"; });
-  const check_report r = check(p, rules, options);
+  const check_report r = check(p, rules, usual);
   ASSERT_TRUE(r.find(check_kind::well_formedness)) << text_of(r);
   EXPECT_EQ(r.find(check_kind::well_formedness)->found, "compREv of task 3, which has not ended");
   EXPECT_EQ(r.find(check_kind::well_formedness)->rule, "20");
@@ -266,7 +266,7 @@ TEST(Check, ALifeIsCallStartEndInThisOrderAndOnce) {
     right = rules_of(p);
     name = in;
     instead = std::move(events);
-    const check_report r = check(p, mutated(p, {"events", {in}, change, {}}), options);
+    const check_report r = check(p, mutated(p, {"events", {in}, change, {}}), usual);
     const violation* const v = r.find(check_kind::well_formedness);
     return v ? v->found : "nothing\n" + text_of(r);
   };
@@ -405,7 +405,7 @@ TEST(Check, DistanceDecreasesAtEverySingleStep) {
   rule_table rules = mutated(p, {"swaps", {"22"}, nullptr, swaps});
   for (rule& r : rules)
     if (r.name == "18") r.take = swaps_back;
-  const check_report r = check(p, rules, options);
+  const check_report r = check(p, rules, usual);
   ASSERT_EQ(r.violations.size(), 1u) << text_of(r);
   EXPECT_EQ(r.violations[0].expected,
             "distance (pos', idle, c, unm) of task 1 below (2, 0, -2, 0)");
@@ -431,7 +431,7 @@ TEST(Check, DistanceIsOneAtATurn) {
   rule_table rules = mutated(p, {"passes", {"22"}, passes, {}});
   for (rule& r : rules)
     if (r.name == "24") r.find = never;
-  const check_report r = check(p, rules, options);
+  const check_report r = check(p, rules, usual);
   ASSERT_EQ(r.violations.size(), 1u) << text_of(r);
   EXPECT_EQ(r.violations[0].expected, "task 0 at distance (1, 0, 0)");
   EXPECT_EQ(r.violations[0].found, "(3, 0, 0, -1)");
@@ -466,7 +466,7 @@ TEST(Check, LocalComputationEndsOrIsReported) {
         checked("{ while i < 3 { i := i + 1 } while true {\n  i := i + 1 } }", how);
     ASSERT_TRUE(counts.find(check_kind::local_computation));
     EXPECT_EQ(counts.find(check_kind::local_computation)->at, (position{1, 30}));
-    EXPECT_EQ(counts.find(check_kind::local_computation)->step, options.bound + 1);
+    EXPECT_EQ(counts.find(check_kind::local_computation)->step, usual.bound + 1);
     EXPECT_EQ(counts.by_tasks.quiescent.is, verdict::undecided);
     // The same again and again: known at once, and no verdict on what never is quiescent.
     const check_report repeats = checked("m(x) { skip } { spawn(m, 0); while true { skip } }", how);
@@ -514,7 +514,7 @@ TEST(Fairness, IsTheSameUnderSos) {
 TEST(Fairness, OfRunsThatGrowIsUndecided) {
   const check_report r = checked("m(x) { skip } { while true { spawn(m, 0); suspend } }");
   EXPECT_EQ(text_of(r.by_tasks), "weak undecided, strong undecided, quiescent undecided");
-  EXPECT_EQ(r.end.steps, options.limit);
+  EXPECT_EQ(r.end.steps, usual.limit);
   EXPECT_FALSE(r.repeats);
 }
 
@@ -533,7 +533,7 @@ TEST(Fairness, OfContinuationsIsMoreThanOfTasks) {
 
 TEST(Fairness, IsDecidedOnOnePeriod) {
   const program p = compiled(reference_source("08_starving_guards"));
-  const check_report r = check(p, rules_of(p), options);
+  const check_report r = check(p, rules_of(p), usual);
   ASSERT_TRUE(r.repeats);
   const auto after = [&](std::uint64_t steps) {
     configuration c = initial_configuration(p);

@@ -15,7 +15,7 @@
 namespace rota::coop::test {
 namespace {
 
-constexpr run_options options{.limit = 200};
+constexpr run_options limited{.limit = 200};
 
 // "24 push-to-front" of all mutants of the schedulers, and of those that a reference program's
 // trace or log tells from their scheduler.
@@ -35,9 +35,9 @@ seen_mutants look_at_all() {
     const std::string source = reference_source(name);
     for (semantics how : schedulers_for(parse(source).tree.language)) {
       const program p = compiled(source, how);
-      const shown_run right = run_shown(p, options);
+      const shown_run right = run_shown(p, limited);
       for (const mutant& m : mutants_of(p)) {
-        const shown_run wrong = run_shown(p, mutated(p, m), options);
+        const shown_run wrong = run_shown(p, mutated(p, m), limited);
         seen.all.insert(full_name(m));
         if (wrong.trace != right.trace) seen.in_traces.insert(full_name(m));
         if (wrong.log != right.log) seen.in_logs.insert(full_name(m));
@@ -68,7 +68,7 @@ TEST(Mutants, TheSchedulerIsNotCaught) {
     const program p = compiled(reference_source(name));
     if (mutants_of(p).empty()) continue;
     const mutant none{.name = "none", .rules = {rules_of(p)[0].name}, .take = take_step};
-    EXPECT_EQ(run_shown(p, mutated(p, none), options).trace, run_shown(p, options).trace) << name;
+    EXPECT_EQ(run_shown(p, mutated(p, none), limited).trace, run_shown(p, limited).trace) << name;
   }
 }
 

@@ -15,7 +15,7 @@ namespace rota::coop::test {
 namespace {
 
 // More programs if there is time.
-std::uint64_t scaled(std::uint64_t n) { return std::getenv("ROTA_LONG_TESTS") ? 50 * n : n; }
+std::uint64_t repeats(std::uint64_t n) { return std::getenv("ROTA_LONG_TESTS") ? 50 * n : n; }
 
 void expect_same(const program& p, const run_options& options, const std::string& source) {
   const shown_run slow = run_shown(p, options);
@@ -41,7 +41,7 @@ class RandomPrograms : public testing::TestWithParam<language> {};
 
 TEST_P(RandomPrograms, RunTheSameFastAndByRules) {
   std::array<std::uint64_t, 4> ended{};
-  for (std::uint64_t seed = 0; seed < scaled(1500); ++seed) {
+  for (std::uint64_t seed = 0; seed < repeats(1500); ++seed) {
     const std::string source = random_program(seed, {.in = GetParam()});
     for (semantics how : schedulers_for(GetParam())) {
       const program p = compiled(source, how);
@@ -62,7 +62,7 @@ TEST_P(RandomPrograms, RunTheSameFastAndByRules) {
 
 // Proposition 1: exactly one rule has exactly one derivation, unless the run ends.
 TEST_P(RandomPrograms, HaveOneStepAtATime) {
-  for (std::uint64_t seed = 0; seed < scaled(200); ++seed) {
+  for (std::uint64_t seed = 0; seed < repeats(200); ++seed) {
     const std::string source = random_program(seed, {.in = GetParam()});
     for (semantics how : schedulers_for(GetParam())) {
       const program p = compiled(source, how);

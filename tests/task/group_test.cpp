@@ -24,7 +24,7 @@ class group : public ::testing::TestWithParam<unsigned> {
 
 INSTANTIATE_TEST_SUITE_P(workers, group, ::testing::Values(0u, 1u, 2u, 4u));
 
-task<> add(std::atomic<int>& sum, int n) {
+task<> adds(std::atomic<int>& sum, int n) {
   co_await rota::suspend();
   sum += n;
 }
@@ -47,7 +47,7 @@ TEST_P(group, join_waits_for_all_children) {
   std::atomic<int> sum{0};
   auto program = [&]() -> task<> {
     task_group g;
-    for (int i = 1; i <= 100; ++i) g.spawn(add(sum, i));
+    for (int i = 1; i <= 100; ++i) g.spawn(adds(sum, i));
     co_await g.join();
     EXPECT_EQ(sum, 5050);
     EXPECT_EQ(g.size(), 0u);
@@ -151,7 +151,7 @@ TEST_P(group, can_be_used_again_after_join) {
     task_group g;
     g.spawn(fail("once"));
     EXPECT_THROW(co_await g.join(), std::runtime_error);
-    g.spawn(add(sum, 1));
+    g.spawn(adds(sum, 1));
     co_await g.join();
     EXPECT_EQ(sum, 1);
   };
@@ -182,7 +182,7 @@ TEST(group, left_without_join_ends_the_program_with_a_message) {
   std::atomic<int> sum{0};
   auto program = [&]() -> task<> {
     task_group g;
-    g.spawn(add(sum, 1));
+    g.spawn(adds(sum, 1));
     co_return;
   };
   EXPECT_DEATH(rota::run(program()), "a task_group ends without join");

@@ -31,7 +31,7 @@ class when : public ::testing::TestWithParam<unsigned> {
 
 INSTANTIATE_TEST_SUITE_P(workers, when, ::testing::Values(0u, 1u, 2u, 4u));
 
-task<int> number(int n) {
+task<int> gives(int n) {
   co_await rota::suspend();
   co_return n;
 }
@@ -62,7 +62,7 @@ task<int> stops_by_itself() {
 
 TEST_P(when, all_gives_all_results_in_their_order) {
   auto program = []() -> task<> {
-    auto [n, s, v] = co_await rota::when_all(number(1), text("two"), nothing());
+    auto [n, s, v] = co_await rota::when_all(gives(1), text("two"), nothing());
     EXPECT_EQ(n, 1);
     EXPECT_EQ(s, "two");
     EXPECT_EQ(v, rota::none{});
@@ -73,7 +73,7 @@ TEST_P(when, all_gives_all_results_in_their_order) {
 TEST_P(when, all_takes_any_number_of_tasks_of_one_type) {
   auto program = []() -> task<int> {
     std::vector<task<int>> tasks;
-    for (int i = 1; i <= 100; ++i) tasks.push_back(number(i));
+    for (int i = 1; i <= 100; ++i) tasks.push_back(gives(i));
     auto results = co_await rota::when_all(std::move(tasks));
     int sum = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -115,10 +115,10 @@ TEST_P(when, one_of_all_fails_the_others_are_stopped_and_it_is_rethrown) {
 
 TEST_P(when, one_of_all_was_stopped_there_is_no_result) {
   auto program = []() -> task<> {
-    EXPECT_THROW(co_await rota::when_all(number(1), stops_by_itself()), rota::cancelled);
+    EXPECT_THROW(co_await rota::when_all(gives(1), stops_by_itself()), rota::cancelled);
     std::vector<task<int>> tasks;
     tasks.push_back(stops_by_itself());
-    tasks.push_back(number(1));
+    tasks.push_back(gives(1));
     EXPECT_THROW(co_await rota::when_all(std::move(tasks)), rota::cancelled);
   };
   rota::run(program(), options());
@@ -127,7 +127,7 @@ TEST_P(when, one_of_all_was_stopped_there_is_no_result) {
 TEST_P(when, any_gives_the_first_result_and_stops_the_others) {
   std::atomic<int> stopped{0};
   auto program = [&]() -> task<> {
-    auto first = co_await rota::when_any(until_stopped(stopped), number(2), until_stopped(stopped));
+    auto first = co_await rota::when_any(until_stopped(stopped), gives(2), until_stopped(stopped));
     EXPECT_EQ(first.index(), 1u);
     EXPECT_EQ(std::get<1>(first), 2);
     EXPECT_EQ(stopped, 2) << "a loser was left behind";
@@ -199,7 +199,7 @@ TEST_P(when, their_task_is_stopped_so_are_all_of_them) {
 TEST_P(when, nested_they_compose) {
   auto program = []() -> task<int> {
     auto [a, b] =
-        co_await rota::when_all(rota::when_any(number(1), number(1)), rota::when_all(number(2)));
+        co_await rota::when_all(rota::when_any(gives(1), gives(1)), rota::when_all(gives(2)));
     co_return std::visit([](int n) { return n; }, a) + std::get<0>(b);
   };
   EXPECT_EQ(rota::run(program(), options()), 3);

@@ -427,7 +427,8 @@ constexpr mistake mistakes[] = {
 
 // Plants each mistake of the model from the given one on. Returns all properties that were
 // violated.
-std::set<std::string> expect_caught(const char* model, std::string_view from = "no_blocker_walk") {
+std::set<std::string> expect_mistakes_caught(const char* model,
+                                             std::string_view from = "no_blocker_walk") {
   std::vector<std::string> planted = model_named(model).mutants();
   planted.erase(planted.begin(), std::find(planted.begin(), planted.end(), from));
   std::set<std::string> caught;
@@ -444,18 +445,22 @@ std::set<std::string> expect_caught(const char* model, std::string_view from = "
   return violated;
 }
 
-TEST(BackpressureModel, MistakesInTheExtensionsAreCaught) { expect_caught("backpressure_full"); }
+TEST(BackpressureModel, MistakesInTheExtensionsAreCaught) {
+  expect_mistakes_caught("backpressure_full");
+}
 
-TEST(BackpressureModel, MistakesInWhatWeBuildAreCaught) { expect_caught("backpressure_built"); }
+TEST(BackpressureModel, MistakesInWhatWeBuildAreCaught) {
+  expect_mistakes_caught("backpressure_built");
+}
 
 TEST(BackpressureModel, MistakesAboutPressureAreCaught) {
-  const auto violated = expect_caught("backpressure_pressed", "press_skips_blockers");
+  const auto violated = expect_mistakes_caught("backpressure_pressed", "press_skips_blockers");
   EXPECT_TRUE(violated.contains("PressedIsHigh"));
 }
 
 // A property that no mistake can violate would say nothing.
 TEST(BackpressureModel, MistakesInTheSeedAreCaughtAndViolateEveryProperty) {
-  const auto violated = expect_caught("backpressure");
+  const auto violated = expect_mistakes_caught("backpressure");
   const auto system = model_named("backpressure").make({});
   for (const property& p : system->properties())
     EXPECT_TRUE(p.known_to_fail || violated.contains(p.name)) << p.name;

@@ -11,16 +11,16 @@
 namespace rota::verify::test {
 namespace {
 
-using settings = std::vector<setting>;
+using setting_list = std::vector<setting>;
 
-settings sizes(int cap, int programs, int ids, int times) {
+setting_list sizes(int cap, int programs, int ids, int times) {
   return {{"MAXAPROGS", std::to_string(cap)},
           {"PROGS", std::to_string(programs)},
           {"Ids", std::to_string(ids)},
           {"Times", std::to_string(times)}};
 }
 
-settings operator+(settings all, const settings& more) {
+setting_list operator+(setting_list all, const setting_list& more) {
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -51,7 +51,7 @@ TEST(CrondModel, KeepsItsPromisesIfProgramsEnd) {
 }
 
 TEST(CrondModel, DeadlocksIfNoProgramEnds) {
-  const auto seen = check_model("crond", sizes(1, 2, 2, 2) + settings{{"Finish", "FALSE"}});
+  const auto seen = check_model("crond", sizes(1, 2, 2, 2) + setting_list{{"Finish", "FALSE"}});
   EXPECT_EQ(seen.violated(), "deadlock_free DueRuns");
   EXPECT_EQ(seen.counts(), "3129 distinct, 9909 generated, depth 18");
   EXPECT_EQ(seen.result.deadlocks, 32u);
@@ -103,7 +103,7 @@ TEST(CrondModel, IsTheSameWithProgramsRenamed) {
   EXPECT_EQ(some.counts(), all.counts());
   EXPECT_EQ(some.result.representatives, 304u);
   EXPECT_EQ(some.violated(), "");
-  const settings wrong = sizes(1, 3, 2, 1) + settings{{"Mutant", "cap_not_checked"}};
+  const setting_list wrong = sizes(1, 3, 2, 1) + setting_list{{"Mutant", "cap_not_checked"}};
   EXPECT_EQ(check_model("crond", wrong, {.symmetry = true}).violated(), "Limit");
 }
 
@@ -131,10 +131,10 @@ TEST(CrondProcessesModel, CatchesEveryMutant) {
 
 // The daemon that we build.
 
-settings runs(int cap, int ids, const char* overlap, int missed, int crashes) {
-  return sizes(cap, 1, ids, 1) + settings{{"Overlap", overlap},
-                                          {"Missed", std::to_string(missed)},
-                                          {"Crashes", std::to_string(crashes)}};
+setting_list runs(int cap, int ids, const char* overlap, int missed, int crashes) {
+  return sizes(cap, 1, ids, 1) + setting_list{{"Overlap", overlap},
+                                              {"Missed", std::to_string(missed)},
+                                              {"Crashes", std::to_string(crashes)}};
 }
 
 TEST(CrondRunsModel, HasTheStatesOfItsSpec) {
@@ -200,16 +200,16 @@ TEST(CrondRunsModel, NeedsEveryFairness) {
 }
 
 TEST(CrondRunsModel, CatchesEveryMutant) {
-  const settings one = runs(1, 1, "skip", 1, 0);
-  const settings crash = runs(1, 1, "skip", 1, 1);
-  const settings two = runs(1, 2, "skip", 1, 0);
+  const setting_list one = runs(1, 1, "skip", 1, 0);
+  const setting_list crash = runs(1, 1, "skip", 1, 1);
+  const setting_list two = runs(1, 2, "skip", 1, 0);
   expect_caught("crond_runs", {},
                 {{"cap_not_checked", "BoundedPrograms", two},
                  {"cap_counts_programs", "BoundedPrograms", runs(2, 1, "allow", 1, 0)},
                  {"adopted_not_counted", "BoundedPrograms", runs(1, 2, "skip", 1, 1)},
                  {"any_order", "BoundedOvertaking DueRuns", two},
                  {"pass_unbounded", "BoundedOvertaking",
-                  runs(2, 2, "queue", 1, 0) + settings{{"Passes", "0"}}},
+                  runs(2, 2, "queue", 1, 0) + setting_list{{"Passes", "0"}}},
                  {"overlap_ignored", "NoOverlap", runs(2, 1, "skip", 1, 0)},
                  {"lose_when_full", "NoRunLost", runs(1, 1, "queue", 1, 0)},
                  {"skip_unrecorded", "NoRunLost", one},
@@ -231,16 +231,16 @@ TEST(CrondRunsModel, RefusesMutantsThatCannotShow) {
 }
 
 TEST(CrondRunsModel, IsTheSameWithJobsRenamed) {
-  const settings where = runs(1, 2, "skip", 2, 1);
+  const setting_list where = runs(1, 2, "skip", 2, 1);
   const auto all = check_model("crond_runs", where, {.properties = {"NoRunLost"}});
   const auto some = check_model("crond_runs", where, {.symmetry = true});
   EXPECT_EQ(all.result.distinct, 9193u);
   EXPECT_EQ(some.result.representatives, 4609u);
   EXPECT_EQ(some.violated(), "");
-  EXPECT_EQ(
-      check_model("crond_runs", where + settings{{"Mutant", "queue_in_memory"}}, {.symmetry = true})
-          .violated(),
-      "NoRunLost");
+  EXPECT_EQ(check_model("crond_runs", where + setting_list{{"Mutant", "queue_in_memory"}},
+                        {.symmetry = true})
+                .violated(),
+            "NoRunLost");
 }
 
 }  // namespace

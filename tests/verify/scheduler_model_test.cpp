@@ -12,7 +12,7 @@
 namespace rota::verify::test {
 namespace {
 
-std::vector<setting> sizes(int subscribers, int servers, int clients, int workers) {
+std::vector<setting> population(int subscribers, int servers, int clients, int workers) {
   return {{"Subscribers", std::to_string(subscribers)},
           {"Servers", std::to_string(servers)},
           {"Clients", std::to_string(clients)},
@@ -20,24 +20,24 @@ std::vector<setting> sizes(int subscribers, int servers, int clients, int worker
 }
 
 TEST(SchedulerModel, HasTheStatesThatTlcCounts) {
-  EXPECT_EQ(check_model("scheduler", sizes(1, 1, 1, 1)).counts(),
+  EXPECT_EQ(check_model("scheduler", population(1, 1, 1, 1)).counts(),
             "152 distinct, 740 generated, depth 10");
-  EXPECT_EQ(check_model("scheduler", sizes(1, 1, 1, 2)).counts(),
+  EXPECT_EQ(check_model("scheduler", population(1, 1, 1, 2)).counts(),
             "638 distinct, 3644 generated, depth 13");
-  EXPECT_EQ(check_model("scheduler", sizes(2, 1, 1, 2)).counts(),
+  EXPECT_EQ(check_model("scheduler", population(2, 1, 1, 2)).counts(),
             "4352 distinct, 29920 generated, depth 15");
 }
 
 TEST(SchedulerModel, RepairedHasTheStatesThatTlcCounts) {
-  EXPECT_EQ(check_model("scheduler_consume", sizes(1, 1, 1, 1)).counts(),
+  EXPECT_EQ(check_model("scheduler_consume", population(1, 1, 1, 1)).counts(),
             "632 distinct, 3050 generated, depth 14");
-  EXPECT_EQ(check_model("scheduler_consume", sizes(1, 1, 1, 2)).counts(),
+  EXPECT_EQ(check_model("scheduler_consume", population(1, 1, 1, 2)).counts(),
             "3104 distinct, 17789 generated, depth 18");
 }
 
 TEST(SchedulerModel, StarvesNobody) {
   for (const char* model : {"scheduler", "scheduler_consume"}) {
-    const auto seen = check_model(model, sizes(2, 1, 1, 2));
+    const auto seen = check_model(model, population(2, 1, 1, 2));
     EXPECT_EQ(seen.violated(), "");
     EXPECT_TRUE(seen.decided());
     EXPECT_EQ(seen.never_taken(), "");
@@ -47,14 +47,14 @@ TEST(SchedulerModel, StarvesNobody) {
 TEST(SchedulerModel, StarvesWithoutFairness) {
   for (const char* group : {"scheduler", "worker"}) {
     const auto seen =
-        check_model("scheduler", sizes(1, 1, 1, 1),
+        check_model("scheduler", population(1, 1, 1, 1),
                     {.properties = {"starvation_free"}, .fairness = {{group, fairness::none}}});
     EXPECT_TRUE(seen.fails("starvation_free")) << group;
   }
 }
 
 TEST(SchedulerModel, NeedsNoStrongFairnessAndNoTriggers) {
-  const auto seen = check_model("scheduler", sizes(1, 1, 1, 2),
+  const auto seen = check_model("scheduler", population(1, 1, 1, 2),
                                 {.fairness = {{"scheduler", fairness::weak},
                                               {"worker", fairness::weak},
                                               {"trigger", fairness::none}}});
@@ -72,19 +72,19 @@ TEST(SchedulerModel, UsesEventsUpOnlyWhenRepaired) {
 }
 
 TEST(SchedulerModel, RefusesSettingsThatDoNotFit) {
-  EXPECT_THROW(check_model("scheduler", sizes(0, 0, 0, 1)), bad_setting);
-  EXPECT_THROW(check_model("scheduler", sizes(4, 4, 1, 1)), bad_setting);
+  EXPECT_THROW(check_model("scheduler", population(0, 0, 0, 1)), bad_setting);
+  EXPECT_THROW(check_model("scheduler", population(4, 4, 1, 1)), bad_setting);
   EXPECT_THROW(check_model("scheduler_bound", {{"Watched", "3"}}), bad_setting);
 }
 
 // Workers are interchangeable; with their names forgotten the verdicts stay.
 TEST(SchedulerModel, WorkersAreInterchangeable) {
   for (const char* model : {"scheduler", "scheduler_consume", "scheduler_bound"}) {
-    const auto all = check_model(model, sizes(1, 1, 1, 2));
-    const auto some = check_model(model, sizes(1, 1, 1, 2), {.symmetry = true});
+    const auto all = check_model(model, population(1, 1, 1, 2));
+    const auto some = check_model(model, population(1, 1, 1, 2), {.symmetry = true});
     EXPECT_LT(some.result.representatives, all.result.distinct);
     EXPECT_EQ(some.violated(), all.violated());
-    auto mutant = sizes(1, 1, 1, 2);
+    auto mutant = population(1, 1, 1, 2);
     mutant.push_back({"Mutant", "keep_waiting"});
     const how invariants{.properties = {"OneState", "RunningIsHeld"}, .symmetry = true};
     EXPECT_EQ(check_model(model, mutant, invariants).violated(), "OneState RunningIsHeld") << model;
@@ -100,7 +100,7 @@ TEST(SchedulerModel, BoundsTheWaitOfEveryTask) {
   };
   for (const row& r : {row{1, 1, 1, 1}, row{1, 1, 1, 2}, row{0, 0, 2, 3}, row{2, 1, 1, 1}}) {
     for (int watched = 0; watched < r.subscribers + r.servers + r.clients; ++watched) {
-      auto setting = sizes(r.subscribers, r.servers, r.clients, r.workers);
+      auto setting = population(r.subscribers, r.servers, r.clients, r.workers);
       setting.push_back({"Watched", std::to_string(watched)});
       const auto seen =
           check_model("scheduler_bound", setting,
@@ -112,7 +112,7 @@ TEST(SchedulerModel, BoundsTheWaitOfEveryTask) {
 }
 
 TEST(SchedulerModel, WithTheBoundKeepsAllPromises) {
-  const auto seen = check_model("scheduler_bound", sizes(1, 1, 1, 2));
+  const auto seen = check_model("scheduler_bound", population(1, 1, 1, 2));
   EXPECT_EQ(seen.counts(), "12088 distinct, 70295 generated, depth 27");
   EXPECT_EQ(seen.violated(), "");
   EXPECT_TRUE(seen.decided());
