@@ -399,7 +399,7 @@ void dispatch::drop(cown_base& c) noexcept {
 // Whether the cown has the priority that it should have when its next message begins.
 inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexcept {
   const unsigned state = c.state_.load(sync::memory_order_relaxed) & cown_base::pressing;
-  return state == (is_long(home, c) ? cown_base::high : 0u);
+  return state == (is_long(home, c) ? unsigned{cown_base::high} : 0u);
 }
 
 inline void dispatch::start_one(pool& home, behaviour& b, cown_base& c) noexcept {

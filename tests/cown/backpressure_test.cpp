@@ -398,7 +398,9 @@ TEST_P(admission, try_when_sends_only_if_all_have_room) {
   EXPECT_TRUE(try_when(rt, a) << [](int& x) { ++x; });
   EXPECT_TRUE((try_when(rt, b, a) << [](int& y, int& x) { ++x, ++y; }));
   if (b < a) rt.quiesce();  // it has come to a
-  if (a < b) EXPECT_EQ(a.counters().pending, 3u);
+  if (a < b) {
+    EXPECT_EQ(a.counters().pending, 3u);
+  }
   EXPECT_FALSE(try_when(rt, a) << [](int& x) { x = 100; });
   EXPECT_FALSE((try_when(rt, b, read(a)) << [](int& y, const int&) { y = 100; }));
   EXPECT_TRUE(try_when(rt, read(b)) << [](const int&) {});

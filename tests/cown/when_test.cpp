@@ -708,8 +708,9 @@ TEST_P(when_release, works_in_a_plain_function_and_with_the_only_cown) {
     when(c) << [&](int& y) { got = y == 1; };
     rota::release(c);
     // On one worker the next cannot run before we end.
-    if (rota_test::on_runtimes::GetParam() > 1)
+    if (rota_test::on_runtimes::GetParam() > 1) {
       EXPECT_TRUE(rota_test::eventually([&] { return got.load(); }));
+    }
   };
   rt.quiesce();
   EXPECT_TRUE(got);

@@ -14,7 +14,7 @@ namespace rota::verify::test {
 namespace {
 
 // How many states there are, all of which are as they should be.
-std::uint64_t distinct(const char* model, const std::vector<setting>& settings) {
+std::uint64_t distinct_states(const char* model, const std::vector<setting>& settings) {
   const auto seen = check_model(model, settings);
   EXPECT_EQ(seen.violated(), "");
   EXPECT_TRUE(seen.decided());
@@ -27,16 +27,16 @@ std::vector<setting> cown(int readers, int writers, const char* batch = "none") 
 }
 
 TEST(AccessModel, HasTheStatesOfTheSpec) {
-  EXPECT_EQ(distinct("access", {}), 10637u);
-  EXPECT_EQ(distinct("access", cown(2, 1)), 1067u);
-  EXPECT_EQ(distinct("access", cown(1, 2)), 597u);
-  EXPECT_EQ(distinct("access", cown(3, 1)), 23378u);
-  EXPECT_EQ(distinct("access", cown(1, 3)), 6370u);
-  EXPECT_EQ(distinct("access", cown(1, 1, "rr")), 3201u);
-  EXPECT_EQ(distinct("access", cown(2, 1, "rr")), 79432u);
-  EXPECT_EQ(distinct("access", cown(2, 1, "rw")), 16395u);
-  EXPECT_EQ(distinct("access", cown(2, 1, "wr")), 24730u);
-  EXPECT_EQ(distinct("access", cown(2, 1, "ww")), 14551u);
+  EXPECT_EQ(distinct_states("access", {}), 10637u);
+  EXPECT_EQ(distinct_states("access", cown(2, 1)), 1067u);
+  EXPECT_EQ(distinct_states("access", cown(1, 2)), 597u);
+  EXPECT_EQ(distinct_states("access", cown(3, 1)), 23378u);
+  EXPECT_EQ(distinct_states("access", cown(1, 3)), 6370u);
+  EXPECT_EQ(distinct_states("access", cown(1, 1, "rr")), 3201u);
+  EXPECT_EQ(distinct_states("access", cown(2, 1, "rr")), 79432u);
+  EXPECT_EQ(distinct_states("access", cown(2, 1, "rw")), 16395u);
+  EXPECT_EQ(distinct_states("access", cown(2, 1, "wr")), 24730u);
+  EXPECT_EQ(distinct_states("access", cown(2, 1, "ww")), 14551u);
 }
 
 TEST(AccessModel, TakesEveryStep) {
@@ -83,11 +83,11 @@ std::vector<setting> cowns(int number, int pairs, int singles, const char* open 
 }
 
 TEST(BatchModel, HasTheStatesOfTheSpec) {
-  EXPECT_EQ(distinct("batch", {}), 32934u);
-  EXPECT_EQ(distinct("batch", cowns(2, 0, 2)), 1608u);
-  EXPECT_EQ(distinct("batch", cowns(3, 0, 2)), 20556u);
-  EXPECT_EQ(distinct("batch", cowns(2, 1, 1, "after_next")), 29934u);
-  EXPECT_EQ(distinct("batch", cowns(3, 0, 2, "after_next")), 18716u);
+  EXPECT_EQ(distinct_states("batch", {}), 32934u);
+  EXPECT_EQ(distinct_states("batch", cowns(2, 0, 2)), 1608u);
+  EXPECT_EQ(distinct_states("batch", cowns(3, 0, 2)), 20556u);
+  EXPECT_EQ(distinct_states("batch", cowns(2, 1, 1, "after_next")), 29934u);
+  EXPECT_EQ(distinct_states("batch", cowns(3, 0, 2, "after_next")), 18716u);
 }
 
 TEST(BatchModel, TakesEveryStep) { EXPECT_EQ(check_model("batch").never_taken(), ""); }

@@ -777,15 +777,15 @@ class batch {
 namespace detail {
 
 template <any_request A, any_request B>
-batch operator+(A&& a, B&& b) {
-  batch both;
+rota::batch operator+(A&& a, B&& b) {
+  rota::batch both;
   both += a;
   both += b;
   return both;
 }
 template <any_request B>
-batch operator+(batch&& first, B&& b) {
-  batch all{std::move(first)};
+rota::batch operator+(rota::batch&& first, B&& b) {
+  rota::batch all{std::move(first)};
   all += b;
   return all;
 }
