@@ -361,13 +361,17 @@ TEST_P(cown_lifetime, a_runtime_that_is_in_a_deadlock_of_behaviours_can_be_destr
         co_await never.wait();
         co_return 1;
       };
-      co_await (when(a) << [&, t = tracked{}](tracked&) -> task<> {
+      // Named first, for g++ 12 (docs/compilers.md).
+      auto outer = [&, t = tracked{}](tracked&) -> task<> {
         tracked local;
-        co_await (when(b) << [&, u = tracked{}](tracked&) -> task<> {
+        auto inner = [&, u = tracked{}](tracked&) -> task<> {
           when(read(b)) << [v = tracked{}](const tracked&) {};
-          co_await (when(a) << [&, w = tracked{}](tracked&) { ran = true; });
-        });
-      });
+          auto innermost = [&, w = tracked{}](tracked&) { ran = true; };
+          co_await (when(a) << std::move(innermost));
+        };
+        co_await (when(b) << std::move(inner));
+      };
+      co_await (when(a) << std::move(outer));
     };
     runtime rt{options()};
     EXPECT_THROW(rt.run(program()), rota::deadlock);

@@ -117,10 +117,11 @@ TEST_P(when_runs, functions_and_values_that_can_only_be_moved) {
   auto c = make_cown<std::unique_ptr<int>>(std::make_unique<int>(3));
   const auto program = [&]() -> task<int> {
     auto brought = std::make_unique<int>(4);
-    std::unique_ptr<int> sum =
-        co_await (when(c) << [brought = std::move(brought)](std::unique_ptr<int>& x) {
-          return std::make_unique<int>(*x + *brought);
-        });
+    // Named first, for g++ 12 (docs/compilers.md).
+    auto add = [brought = std::move(brought)](std::unique_ptr<int>& x) {
+      return std::make_unique<int>(*x + *brought);
+    };
+    std::unique_ptr<int> sum = co_await (when(c) << std::move(add));
     co_return *sum;
   };
   runtime rt{options()};
