@@ -184,8 +184,8 @@ void release_early(behaviour& b, cown_base& c) {
   if (!s->is_released()) dispatch{*find_home()}.release_early(b, *s);
 }
 
-void hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept {
-  dispatch{stop_running(batch)}.hand_down(batch, members, count);
+void hand_down(behaviour& whole, behaviour* const* members, std::size_t count) noexcept {
+  dispatch{stop_running(whole)}.hand_down(whole, members, count);
 }
 
 bool has_room(const cown_base& c) noexcept { return pressure_board::has_room(c); }

@@ -308,9 +308,9 @@ void dispatch::release_early(behaviour& b, slot& s) noexcept {
 }
 
 // The batch has all cowns. In the queue of each, its members take the batch's place.
-void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept {
-  for (std::uint32_t i = 0; i < batch.count; ++i) {
-    slot& place = batch.slots()[i];
+void dispatch::hand_down(behaviour& whole, behaviour* const* members, std::size_t count) noexcept {
+  for (std::uint32_t i = 0; i < whole.count; ++i) {
+    slot& place = whole.slots()[i];
     cown_base& c = place.cown();
     slot* first = nullptr;
     slot* last = nullptr;
@@ -333,7 +333,7 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
     // Readers have a pointer of their own; the batch's, if it reads, passes to the first.
     c.refs_.fetch_add(heirs * cown_base::one_sent + readers - (place.is_read() ? 1 : 0),
                       sync::memory_order_relaxed);
-    if (i + 1 == batch.count) c.one_left(!place.is_read());
+    if (i + 1 == whole.count) c.one_left(!place.is_read());
     if (place.is_read()) c.readers_.fetch_add(2 * (heirs - 1), sync::memory_order_relaxed);
     std::uintptr_t behind = place.next.load(sync::memory_order_acquire);
     if (!behind) {
@@ -357,7 +357,7 @@ void dispatch::hand_down(behaviour& batch, behaviour* const* members, std::size_
   }
   for (std::size_t m = 0; m < count; ++m)
     if (members[m]->count == 0) ready(*members[m]);
-  batch.free();
+  whole.free();
   finish();
 }
 

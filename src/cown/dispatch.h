@@ -41,7 +41,7 @@ class dispatch {
   void send(behaviour& b) noexcept;
   void complete(behaviour& b) noexcept;
   void release_early(behaviour& b, slot& s) noexcept;
-  void hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept;
+  void hand_down(behaviour& whole, behaviour* const* members, std::size_t count) noexcept;
   void finish() noexcept {
     if (first_ || ended_ || dropped_) let_go_on();
   }

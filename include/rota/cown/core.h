@@ -352,7 +352,7 @@ void begin_behaviour(behaviour& b);
 void end_behaviour() noexcept;
 
 // Ends a batch's own behaviour: its members take its place.
-void hand_down(behaviour& batch, behaviour* const* members, std::size_t count) noexcept;
+void hand_down(behaviour& whole, behaviour* const* members, std::size_t count) noexcept;
 
 // Whether the cown would take another message now without being overloaded.
 bool has_room(const cown_base& c) noexcept;
