@@ -712,7 +712,7 @@ const add cowns{{
     {"cown.read_after_write", "a writer between readers", mix<does<'r', 'w', 'r'>, r>, pct(3, 1)},
     {"cown.mixed", "reads one, writes the other", read_and_write, all()},
 
-    {"cown.batch", "a batch is atomic", batches, all()},
+    {"cown.batch", "a batch is atomic", batches, bounded(4, 4)},
     {"cown.inherited", "a member gets its cowns on two threads", inherited<false>, all()},
     {"cown.inherited_reads", "... for reading", inherited<true>, all()},
     {"cown.early_release", "a cown is given back early", early_release, all()},
@@ -722,7 +722,7 @@ const add cowns{{
     {"cown.readers_leave", "readers of the mutor leave in any order", readers_leave, all()},
     {"cown.readers_leave_2", "... at the same time", two_readers_leave, pct(3, 2)},
     {"cown.raised_on_the_way", "priority against a hop", raised_on_the_way, all()},
-    {"cown.raised_too_late", "priority against the end", raised_too_late, all()},
+    {"cown.raised_too_late", "priority against the end", raised_too_late, bounded(3, 3)},
     {"cown.raised_between", "priority against two hops", raised_between, all()},
     {"cown.reader_raised", "priority against a reader's hop", reader_raised, all()},
     {"cown.overloaded_waits", "an overloaded cown waits for a muted one", overloaded_waits,
