@@ -120,7 +120,7 @@ class cown_base {
   }
 
   // A queue that is longer is overloaded.
-  static constexpr std::uint32_t default_threshold = 24;
+  static constexpr std::uint32_t default_threshold = 32;
 
  private:
   friend class dispatch;
