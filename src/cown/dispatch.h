@@ -33,10 +33,6 @@ class dispatch {
   dispatch(const dispatch&) = delete;
   dispatch& operator=(const dispatch&) = delete;
 
-  // The same for one cown, at once, if it is normal. False: nothing was done.
-  static bool send_one(pool& home, behaviour& b) noexcept;
-  static bool complete_one(pool& home, behaviour& b) noexcept;
-
   // Each lets all behaviours that were given something go on before it returns.
   void send(behaviour& b) noexcept;
   void complete(behaviour& b) noexcept;
@@ -45,6 +41,11 @@ class dispatch {
   void finish() noexcept {
     if (first_ || ended_ || dropped_) let_go_on();
   }
+
+  // Send and complete for one cown, at once, if its priority stays as it is. False: nothing was
+  // done.
+  static bool send_one(pool& home, behaviour& b) noexcept;
+  static bool complete_one(pool& home, behaviour& b) noexcept;
 
   // --- for the board, which holds its lock ---
 

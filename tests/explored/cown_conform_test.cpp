@@ -76,17 +76,7 @@ struct setting {
 };
 
 model model_of(const setting& s, model::mistake mutant = model::mistake::none) {
-  model m{{.eager = true,
-           .propagate = true,
-           .acquire = true,
-           .hopwise = true,
-           .overlook = true,
-           .notice = true,
-           .chain = true,
-           .pressed = false,
-           .arrive = true,
-           .lag = false},
-          true};
+  model m{rota::verify::backpressure_variant::built(), true};
   m.cowns = s.cowns;
   m.threshold = s.threshold;
   m.fuel = static_cast<int>(s.plans.size()) - s.cowns;

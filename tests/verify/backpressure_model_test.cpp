@@ -27,34 +27,11 @@ constexpr const char* all_variants[] = {
     "backpressure_naive", "backpressure_acquire", "backpressure_full",
     "backpressure_built", "backpressure_pressed"};
 
-constexpr backpressure_variant as_built{.eager = true,
-                                        .propagate = true,
-                                        .acquire = true,
-                                        .hopwise = true,
-                                        .overlook = true,
-                                        .notice = true,
-                                        .chain = true,
-                                        .arrive = true};
-constexpr backpressure_variant under_pressure{.eager = true,
-                                              .propagate = true,
-                                              .acquire = true,
-                                              .hopwise = true,
-                                              .overlook = true,
-                                              .notice = true,
-                                              .chain = true,
-                                              .pressed = true,
-                                              .arrive = true};
+constexpr backpressure_variant as_built = backpressure_variant::built();
+constexpr backpressure_variant under_pressure = as_built.with_pressure();
 
 // What the code does: as built, and who looks at a queue may miss what is not counted yet.
-constexpr backpressure_variant access_by_access{.eager = true,
-                                                .propagate = true,
-                                                .acquire = true,
-                                                .hopwise = true,
-                                                .overlook = true,
-                                                .notice = true,
-                                                .chain = true,
-                                                .arrive = true,
-                                                .lag = true};
+constexpr backpressure_variant access_by_access = as_built.with_lag();
 
 // "3/2/1": cowns, fuel, threshold.
 std::vector<setting> size(std::string_view text, std::vector<setting> more = {}) {

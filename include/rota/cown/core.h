@@ -238,9 +238,6 @@ struct cown_access {
   static void set_threshold(cown_base& c, std::uint32_t threshold) noexcept {
     c.threshold_.store(threshold, sync::memory_order_relaxed);
   }
-  static bool is_idle(const cown_base& c) noexcept {
-    return c.tail_.load(sync::memory_order_acquire) == nullptr;
-  }
   static void pin(cown_base& c, std::shared_ptr<pump_state> to);
   static bool is_pinned(const cown_base& c) noexcept { return c.is(cown_base::pinned); }
 };

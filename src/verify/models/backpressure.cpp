@@ -9,16 +9,7 @@ std::vector<model_entry> backpressure_models() {
                         bool clears = false) {
     return describe<backpressure>(name, summary, backpressure{v, clears});
   };
-  const backpressure_variant built{.eager = true,
-                                   .propagate = true,
-                                   .acquire = true,
-                                   .hopwise = true,
-                                   .overlook = true,
-                                   .notice = true,
-                                   .chain = true,
-                                   .arrive = true};
-  backpressure_variant pressed = built;
-  pressed.pressed = true;
+  const backpressure_variant built = backpressure_variant::built();
   return {
       entry("backpressure", "cowns that mute the senders of overloaded ones (seed 001, as written)",
             {}),
@@ -35,8 +26,8 @@ std::vector<model_entry> backpressure_models() {
             {.eager = true, .propagate = true, .acquire = true}, true),
       entry("backpressure_built", "full, with priority hop by hop and senders that do not lock",
             built, true),
-      entry("backpressure_pressed", "built, and causes outside can put pressure on a cown", pressed,
-            true),
+      entry("backpressure_pressed", "built, and causes outside can put pressure on a cown",
+            built.with_pressure(), true),
   };
 }
 

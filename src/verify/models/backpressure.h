@@ -33,6 +33,28 @@ struct backpressure_variant {
   // Hop by hop only, closer to the code:
   bool arrive = false;  // passing on takes two steps; a sender may overlook some of its receivers
   bool lag = false;     // what is being sent is not counted yet: who looks may miss an overload
+
+  // What we build.
+  static constexpr backpressure_variant built() {
+    return {.eager = true,
+            .propagate = true,
+            .acquire = true,
+            .hopwise = true,
+            .overlook = true,
+            .notice = true,
+            .chain = true,
+            .arrive = true};
+  }
+  constexpr backpressure_variant with_pressure() const {
+    backpressure_variant v = *this;
+    v.pressed = true;
+    return v;
+  }
+  constexpr backpressure_variant with_lag() const {
+    backpressure_variant v = *this;
+    v.lag = true;
+    return v;
+  }
 };
 
 class backpressure {
