@@ -29,6 +29,7 @@ CONSTANTS
   Overlook,           \* a sender may not see that a receiver is not normal, or should not be
   Notice,             \* a sender gives priority to receivers with too long a queue
   Chain,              \* overloaded senders are muted too, and stay high when they are freed
+  Lasting,            \* who is overloaded stays so until its queue is half as long
   TwoSteps,           \* passing a message on takes two steps, and so does a look at two receivers
   Pressure,           \* how often the environment puts pressure on a cown
   TodoLine,           \* TRUE: no sender that is among the receivers is muted
@@ -80,7 +81,11 @@ References(c) ==
 \* What is on its way to the next cown does not count.
 Length(c) == Len(queue[c]) - (IF c \in passing THEN 1 ELSE 0)
 Load(c) == IF Mutant = "count_references" THEN References(c) ELSE Length(c)
-Overloaded(c) == Load(c) > OverloadThreshold
+
+\* What a longer queue is overloaded at: less for a cown that was, or is muted.
+LowMark == IF Lasting THEN OverloadThreshold \div 2 ELSE OverloadThreshold
+Mark(c) == IF priority[c] = 0 THEN OverloadThreshold ELSE LowMark
+Overloaded(c) == Load(c) > Mark(c)
 
 \* Where those that wait begin: the first one may run, or go on.
 FirstWaiting(c) == IF running[c] \/ c \in passing THEN 2 ELSE 1
@@ -151,7 +156,7 @@ MutedIdly ==
   \E c \in Cowns :
     /\ mutor'[c] # mutor[c] /\ mutor'[c] # Null
     /\ priority[mutor'[c]] # -1
-    /\ Length(mutor'[c]) <= OverloadThreshold
+    /\ Length(mutor'[c]) <= Mark(mutor'[c])
     /\ mutor'[c] \notin pressed
 
 \* A message that names a cown of high priority entered a queue, and one that it has yet to
@@ -175,7 +180,7 @@ RaisedIdly ==
        /\ \A i \in 1..Len(queue'[c]) : \A k \in queue'[c][i] : k < c => priority'[k] # 1
        /\ \A j \in passing' : blocker'[j] = c =>
             \A k \in queue'[j][1] : k <= j => priority'[k] # 1
-       /\ ~(/\ Chain /\ Len(queue'[c]) > OverloadThreshold
+       /\ ~(/\ Chain /\ Len(queue'[c]) > LowMark
             /\ \E k \in Cowns : c \in mute[k] /\ priority'[k] = 0)
 
 \* What falls in every step: fuel, then messages by the cowns that they have yet to reach, then
@@ -243,7 +248,7 @@ RaisedMute(raised) ==
 (* those with too long a queue get high priority instead, and keep whom they  *)
 (* have muted.                                                                *)
 
-StaysLong(c, q) == Chain /\ Len(q[c]) > OverloadThreshold
+StaysLong(c, q) == Chain /\ Len(q[c]) > LowMark
 
 RECURSIVE FreedBy(_, _, _, _)
 FreedBy(normal, p, m, q) ==

@@ -22,6 +22,9 @@ constexpr std::size_t granule = frame_granule;
 constexpr std::size_t classes = largest_pooled_frame / granule + 1;
 constexpr std::size_t chunk_size = 64 * 1024;
 
+// Chunks begin at a cache line, so that blocks of 64 bytes share none.
+constexpr std::size_t line = 64;
+
 struct block {
   block* next;
 };
@@ -103,7 +106,7 @@ void make_cache() {
   }
   const std::size_t size = c * granule;
   const std::size_t count = std::max<std::size_t>(chunk_size / size, 1);
-  auto* memory = static_cast<std::byte*>(::operator new(count * size));
+  auto* memory = static_cast<std::byte*>(::operator new(count * size, std::align_val_t{line}));
   block* list = nullptr;
   std::int32_t in_list = 0;
   for (std::size_t i = count; i-- > 1;) {

@@ -3,6 +3,7 @@
 #include <rota/cown/when.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -158,23 +159,28 @@ void send(behaviour& b, pool& home) noexcept {
 namespace {
 
 // The behaviour has run and will be freed. Values and results that end with it may send, but not in
-// its name. Gives the home.
-pool& stop_running(const behaviour& b) noexcept {
-  if (stand_in* here = stand_in::current()) {
-    if (here->running() == &b) here->end_running();
-    return here->home();
+// its name. Gives where it ran: the home, and the worker, if it was one.
+struct place {
+  pool& home;
+  worker* here;
+};
+
+inline place stop_running(const behaviour& b) noexcept {
+  if (stand_in* const s = stand_in::current()) [[unlikely]] {
+    if (s->running() == &b) s->end_running();
+    return {s->home(), nullptr};
   }
   worker& w = *worker::here();
   if (w.current() == &b) w.set_current(nullptr);
-  return w.home();
+  return {w.home(), &w};
 }
 
 }  // namespace
 
 void complete(behaviour& b) noexcept {
-  pool& home = stop_running(b);
-  if (b.count == 1 && dispatch::complete_one(home, b)) return;
-  dispatch{home}.complete(b);
+  const place at = stop_running(b);
+  if (b.count == 1 && dispatch::complete_one(at.home, at.here, b)) return;
+  dispatch{at.home}.complete(b);
 }
 
 void release_early(behaviour& b, cown_base& c) {
@@ -185,7 +191,7 @@ void release_early(behaviour& b, cown_base& c) {
 }
 
 void hand_down(behaviour& whole, behaviour* const* members, std::size_t count) noexcept {
-  dispatch{stop_running(whole)}.hand_down(whole, members, count);
+  dispatch{stop_running(whole).home}.hand_down(whole, members, count);
 }
 
 bool has_room(const cown_base& c) noexcept { return pressure_board::has_room(c); }
@@ -198,16 +204,34 @@ void null_cown(std::size_t which, std::size_t of) {
 }
 
 std::size_t unique_words(std::uintptr_t* words, std::size_t count) noexcept {
-  if (count == 2) {
-    if (words[1] < words[0]) std::swap(words[0], words[1]);
-  } else {
-    std::sort(words, words + count);
-  }
+  std::sort(words, words + count);
   // Of two for the same cown the one for writing comes first, and stays.
   return static_cast<std::size_t>(
       std::unique(words, words + count,
                   [](std::uintptr_t a, std::uintptr_t b) { return (a ^ b) <= slot::low_bits; }) -
       words);
+}
+
+std::size_t unique_words(std::uintptr_t* words, std::size_t count, std::uint8_t* places) noexcept {
+  // By insertion: they are few, as somebody has written each of them down.
+  std::array<std::uint8_t, 255> from;
+  from[0] = 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::uintptr_t word = words[i];
+    std::size_t at = i;
+    for (; at > 0 && words[at - 1] > word; --at) {
+      words[at] = words[at - 1];
+      from[at] = from[at - 1];
+    }
+    words[at] = word;
+    from[at] = static_cast<std::uint8_t>(i);
+  }
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((words[i] ^ words[last]) > slot::low_bits) words[++last] = words[i];
+    places[from[i]] = static_cast<std::uint8_t>(last);
+  }
+  return last + 1;
 }
 
 void fill_slots(behaviour& b, const std::uintptr_t* words, std::size_t count) noexcept {
@@ -249,7 +273,7 @@ struct batch_body {
     return *reinterpret_cast<batch_body*>(b.slots() + b.count);
   }
   static void run(void* frame) {
-    behaviour& b = behaviour::of_frame(frame);
+    behaviour& b = behaviour::begin(frame);
     batch_body& self = in(b);
     if (b.is(behaviour::says_name)) {
       b.link = reinterpret_cast<detail::job*>(const_cast<char*>("of a batch"));

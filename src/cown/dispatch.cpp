@@ -192,8 +192,11 @@ inline void dispatch::given(slot& s) noexcept {
 
 void dispatch::send(behaviour& b) noexcept {
   if (b.count == 0) return ready(b);
+  // The others' lines are left to those who use them, unless something may be the matter.
+  const std::uint32_t count =
+      pressure_board::is_alert() || cown_access::has_pinned() ? b.count : std::uint32_t{1};
   bool special = false;
-  for (std::uint32_t i = 0; i < b.count; ++i) {
+  for (std::uint32_t i = 0; i < count; ++i) {
     const cown_base& c = b.slots()[i].cown();
     special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home_, c);
   }
@@ -280,6 +283,8 @@ void dispatch::complete(behaviour& b) noexcept {
   if (special) [[unlikely]] {
     pressure_board::get().complete(*this, b);
   } else {
+    for (std::uint32_t i = 0; i < b.count; ++i)
+      will_write(reinterpret_cast<void*>(b.slots()[i].next.load(sync::memory_order_relaxed)));
     for (std::uint32_t i = 0; i < b.count; ++i)
       if (!b.slots()[i].is_released()) release(b.slots()[i]);
     b.free();
@@ -396,16 +401,16 @@ void dispatch::drop(cown_base& c) noexcept {
 
 // The same steps, in one go, for behaviours with one cown whose priority stays as it is.
 
-// Whether the cown has the priority that it should have when its next message begins.
+// Whether the cown has the priority that it should have when its next message begins. Between the
+// marks that is the board's to say: somebody may be about to give it priority, or not.
 inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexcept {
   const unsigned state = c.state_.load(sync::memory_order_relaxed) & cown_base::pressing;
-  return state == (is_long(home, c) ? unsigned{cown_base::high} : 0u);
+  return state == (is_long(home, c, 0) ? unsigned{cown_base::high} : 0u);
 }
 
-inline void dispatch::start_one(pool& home, behaviour& b, cown_base& c) noexcept {
-  worker* const w = worker::here();
-  if (!w || &w->home() != &home || home.drops_behaviours() || b.is(behaviour::on_pump) ||
-      !keeps_priority(home, c)) [[unlikely]] {
+inline void dispatch::start_one(pool& home, worker* w, behaviour& b, cown_base& c) noexcept {
+  if (!w || home.drops_behaviours() || b.is(behaviour::on_pump) || !keeps_priority(home, c))
+      [[unlikely]] {
     dispatch d{home};
     d.prerun(b);
     return d.finish();
@@ -416,29 +421,35 @@ inline void dispatch::start_one(pool& home, behaviour& b, cown_base& c) noexcept
 bool dispatch::send_one(pool& home, behaviour& b) noexcept {
   slot& s = b.slots()[0];
   cown_base& c = s.cown();
-  if (s.is_read() || c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home, c))
-      [[unlikely]]
+  const unsigned state = c.state_.load(sync::memory_order_relaxed);
+  if (s.is_read() || (state & (cown_base::high | cown_base::low | cown_base::pinned)) ||
+      is_long(home, c, state)) [[unlikely]]
     return false;
   slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
   c.refs_.fetch_add(cown_base::one_sent + (before ? 0 : 1), sync::memory_order_relaxed);
-  if (before)
+  if (before) {
     link(*before, s);
-  else if (c.readers_.load(sync::memory_order_acquire) == 0 || wait_for_readers(b, 0)) [[likely]]
-    start_one(home, b, c);
+  } else if (c.readers_.load(sync::memory_order_acquire) == 0 || wait_for_readers(b, 0))
+      [[likely]] {
+    worker* const w = worker::here();
+    start_one(home, w && &w->home() == &home ? w : nullptr, b, c);
+  }
   return true;
 }
 
-bool dispatch::complete_one(pool& home, behaviour& b) noexcept {
+bool dispatch::complete_one(pool& home, worker* w, behaviour& b) noexcept {
   slot& s = b.slots()[0];
-  if (b.mutor || s.is_read() || s.is_released() || needs_board(s)) [[unlikely]]
-    return false;
   cown_base& c = s.cown();
+  std::uintptr_t next = s.next.load(sync::memory_order_acquire);
+  // As in needs_board().
+  if (b.mutor || s.is_read() || next == slot::released ||
+      c.is(next ? cown_base::awaited : cown_base::pressing)) [[unlikely]]
+    return false;
   c.one_left(true);
   // Either who waits for admission sees that there is room, or we see it.
   sync::light_fence();
   if (c.is(cown_base::awaited)) [[unlikely]]
     pressure_board::get().let_in(c);
-  std::uintptr_t next = s.next.load(sync::memory_order_acquire);
   if (!next) {
     slot* last = &s;
     if (c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_seq_cst,
@@ -456,10 +467,15 @@ bool dispatch::complete_one(pool& home, behaviour& b) noexcept {
   }
   b.free();
   slot& n = slot::named(next);
-  behaviour& heir = behaviour::of(n);
-  if (heir.count == 1 && !(next & slot::name_reads) && !heir.is(behaviour::member)) [[likely]] {
-    start_one(home, heir, c);
-    return true;
+  // Whoever comes after it was perhaps made by another core: it may as well be on its way.
+  if (const std::uintptr_t behind = n.next.load(sync::memory_order_relaxed))
+    will_write(reinterpret_cast<void*>(behind));
+  if (!(next & slot::name_reads) && n.is_first()) [[likely]] {
+    behaviour& heir = *(reinterpret_cast<behaviour*>(&n) - 1);
+    if (heir.count == 1 && !heir.is(behaviour::member)) [[likely]] {
+      start_one(home, w, heir, c);
+      return true;
+    }
   }
   dispatch d{home};
   d.give(c, n);

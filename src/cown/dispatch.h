@@ -43,9 +43,9 @@ class dispatch {
   }
 
   // Send and complete for one cown, at once, if its priority stays as it is. False: nothing was
-  // done.
+  // done. `w` is the worker of `home` that runs here, or null.
   static bool send_one(pool& home, behaviour& b) noexcept;
-  static bool complete_one(pool& home, behaviour& b) noexcept;
+  static bool complete_one(pool& home, worker* w, behaviour& b) noexcept;
 
   // --- for the board, which holds its lock ---
 
@@ -72,7 +72,12 @@ class dispatch {
   // More messages than the cown is willing to have.
   bool is_long(const cown_base& c) const noexcept { return is_long(home_, c); }
   static bool is_long(const pool& home, const cown_base& c) noexcept {
-    return c.load() > c.threshold_.load(sync::memory_order_relaxed) && home.mutes_senders();
+    return is_long(home, c, c.state_.load(sync::memory_order_relaxed));
+  }
+  static bool is_long(const pool& home, const cown_base& c, unsigned state) noexcept {
+    const std::uint32_t threshold = c.threshold_.load(sync::memory_order_relaxed);
+    const bool lasts = (state & (cown_base::high | cown_base::low)) != 0;
+    return c.load() > (lasts ? cown_base::low_mark(threshold) : threshold) && home.mutes_senders();
   }
 
   // While set, pointers are dropped later.
@@ -83,7 +88,7 @@ class dispatch {
 
   bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
   static bool keeps_priority(const pool& home, const cown_base& c) noexcept;
-  static void start_one(pool& home, behaviour& b, cown_base& c) noexcept;
+  static void start_one(pool& home, worker* w, behaviour& b, cown_base& c) noexcept;
   static bool wait_for_readers(behaviour& b, std::uint32_t i) noexcept;
   void release_reader(slot& s) noexcept;
   static void hold_rest(behaviour& b, std::uint32_t from) noexcept;

@@ -3,7 +3,9 @@
 #include <rota/base/assert.h>
 
 #include <algorithm>
+#include <array>
 #include <coroutine>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -38,10 +40,49 @@ void remove_token(cown_side& mutor, behaviour& token) noexcept {
 
 }  // namespace
 
+namespace {
+
+// Cowns that something is yet to be done with. Few, mostly, so that no memory is asked for.
+class todo_list {
+ public:
+  explicit todo_list(cown_base& first) noexcept { few_[count_++] = &first; }
+
+  void add(cown_base& c) {
+    if (count_ < few_.size())
+      few_[count_++] = &c;
+    else
+      many_.push_back(&c);
+  }
+
+  // The next, or null.
+  cown_base* take() noexcept {
+    if (!many_.empty()) {
+      cown_base* const c = many_.back();
+      many_.pop_back();
+      return c;
+    }
+    return count_ == 0 ? nullptr : few_[--count_];
+  }
+
+ private:
+  std::array<cown_base*, 16> few_;
+  std::size_t count_ = 0;
+  std::vector<cown_base*> many_;
+};
+
+}  // namespace
+
 class pressure_board::locked {
  public:
   locked(pressure_board& board, dispatch& d) noexcept : board_(board), dispatch_(d) {
-    board_.mutex_.lock();
+    // The holder needs less time than a sleep would take.
+    constexpr int spins = sync::is_explored ? 0 : 200;
+    bool is_ours = false;
+    for (int i = 0; i < spins && !is_ours; ++i) {
+      is_ours = board_.mutex_.try_lock();
+      if (!is_ours) sync::pause();
+    }
+    if (!is_ours) board_.mutex_.lock();
     dispatch_.locked = true;
   }
   locked(const locked&) = delete;
@@ -82,11 +123,15 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
     cown_base& c = b.slots()[i].cown();
     bool overloaded = d.is_long(c);
     if (overloaded && !c.is(cown_base::high | cown_base::low)) {
-      // Found here rather than when it runs next: until then others might send for long.
-      raise(d, c);
-      // Messages leave c without the lock, and the last of them may have done so unaware of this.
-      overloaded = d.is_long(c);
-      if (!overloaded) calm(d, c);
+      // Found here rather than when it runs next: until then others might send for long. Messages
+      // leave c without the lock, and the last of them may have done so unaware of this: so we look
+      // again, before anybody else gets priority.
+      set_high(c);
+      overloaded = dispatch::is_long(d.home(), c, 0);
+      if (overloaded)
+        raise(d, c);
+      else
+        set_normal(c);
     }
     const bool mutes =
         c.is(cown_base::low) || (c.is(cown_base::high) && (overloaded || c.side().pressure != 0));
@@ -232,10 +277,9 @@ bool pressure_board::mute(behaviour& b) noexcept {
 
 // Gives high priority to a cown and to all that it waits for.
 void pressure_board::raise(dispatch& d, cown_base& first) {
-  std::vector<cown_base*> todo{&first};
-  while (!todo.empty()) {
-    cown_base& c = *todo.back();
-    todo.pop_back();
+  todo_list todo{first};
+  while (cown_base* const next = todo.take()) {
+    cown_base& c = *next;
     if (!c.is(cown_base::high)) {
       const bool muted = c.is(cown_base::low);
       set_high(c);
@@ -244,7 +288,7 @@ void pressure_board::raise(dispatch& d, cown_base& first) {
     cown_side& side = c.side();
     const auto urge = [&](cown_base& to) {
       ++to.side().urged;
-      todo.push_back(&to);
+      todo.add(to);
     };
     // acquire: shows the cown there. It lives: its message cannot run without coming here.
     cown_base* const to = c.blocker_.load(sync::memory_order_acquire);
@@ -269,7 +313,7 @@ std::size_t pressure_board::count_high(int change) noexcept {
 
 void pressure_board::set_high(cown_base& c) {
   if (c.is(cown_base::high)) return;
-  if (count_high(+1) == 1) {
+  if (count_high(+1) == 1 && !alert_.load(sync::memory_order_relaxed)) {
     alert_.store(true, sync::memory_order_relaxed);
     // Whoever has not seen it has written where it goes: we see that.
     sync::heavy_fence();
@@ -281,7 +325,10 @@ void pressure_board::set_high(cown_base& c) {
 void pressure_board::set_normal(cown_base& c) noexcept {
   if (!c.is(cown_base::high)) return;
   take(c.state_, cown_base::high);
-  if (count_high(-1) == 0) alert_.store(false, sync::memory_order_relaxed);
+  if (count_high(-1) != 0) return;
+  const unsigned calms = calms_.load(sync::memory_order_relaxed) + 1;
+  calms_.store(calms % calms_until_rest, sync::memory_order_relaxed);
+  if (calms == calms_until_rest) alert_.store(false, sync::memory_order_relaxed);
 }
 
 // What a cown is after a message has begun to run there, or the last one has left.
@@ -302,10 +349,9 @@ void pressure_board::settle(dispatch& d, cown_base& c) {
 // Frees whom a cown has muted, and whom these have muted, for they are normal now; but whose queue
 // is too long has to do with that first.
 void pressure_board::free_muted(dispatch& d, cown_base& first) {
-  std::vector<cown_base*> todo{&first};
-  while (!todo.empty()) {
-    cown_side* const side = todo.back()->side_.load(sync::memory_order_acquire);
-    todo.pop_back();
+  todo_list todo{first};
+  while (const cown_base* const next = todo.take()) {
+    cown_side* const side = next->side_.load(sync::memory_order_acquire);
     while (behaviour* token = side ? side->muted_first : nullptr) {
       remove_token(*side, *token);
       for (std::uint32_t i = 0; i < token->count; ++i) {
@@ -313,11 +359,12 @@ void pressure_board::free_muted(dispatch& d, cown_base& first) {
         // Those that it holds and has not muted are about to be released by complete().
         if (s.is_released() || !s.cown().is(cown_base::low)) continue;
         cown_base& c = s.cown();
+        const bool is_long = d.is_long(c);
         take(c.state_, cown_base::low);
-        if (d.is_long(c))
+        if (is_long)
           set_high(c);
         else
-          todo.push_back(&c);
+          todo.add(c);
         // If its queue is empty, nobody comes by who could do it later.
         admit(c);
         release(d, s);
@@ -453,6 +500,7 @@ void pressure_board::admit(cown_base& c) noexcept {
 void pressure_board::pin(cown_base& c, std::shared_ptr<pump_state> to) {
   std::lock_guard guard{mutex_};
   c.side().pinned_to = std::move(to);
+  cown_access::has_pinned_.store(true, sync::memory_order_relaxed);
   add(c.state_, cown_base::pinned);
 }
 

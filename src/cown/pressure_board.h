@@ -57,6 +57,9 @@ class pressure_board {
     return c.state_.fetch_or(0, sync::memory_order_acq_rel);
   }
 
+  // False: no cown has high priority, and so none is muted.
+  static bool is_alert() noexcept { return alert_.load(sync::memory_order_relaxed); }
+
   // The steps, for behaviours that have to do with a cown that is not normal. send() and pass_on()
   // say whether the behaviour has got the cown that it asked for.
   bool send(dispatch& d, behaviour& b) noexcept;
@@ -109,14 +112,17 @@ class pressure_board {
   void set_normal(cown_base& c) noexcept;
   void take_off(dispatch& d, pressure_source& source) noexcept;
 
-  // Whether some cown has high priority. Written under the lock.
+  // Whether some cown may have high priority. Written under the lock. The fence that it takes to
+  // set this costs more than what it saves, so it stays set until no cown had priority many times.
   static inline sync::atomic<bool> alert_{false};
+  static constexpr unsigned calms_until_rest = sync::is_explored ? 1 : 256;
 
   sync::mutex mutex_;
 
   // Guarded by mutex_. Atomic only so that an explorer knows of them, since the board outlives what
   // it explores.
   sync::atomic<std::size_t> high_{0};  // how many have high priority
+  sync::atomic<unsigned> calms_{0};    // how often that became none, since the alert
   sync::atomic<pressure_source*> sources_{nullptr};
 };
 

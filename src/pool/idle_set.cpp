@@ -83,6 +83,13 @@ bool idle_set::end_search(unsigned worker) noexcept {
   return before / one_searcher == 1;
 }
 
+unsigned idle_set::count() const noexcept {
+  int sum = 0;
+  for (unsigned g = 0; g < groups_; ++g)
+    sum += std::popcount(words_[g].bits.load(sync::memory_order_relaxed) & sleepers);
+  return static_cast<unsigned>(sum);
+}
+
 bool idle_set::any() const noexcept {
   for (unsigned g = 0; g < groups_; ++g)
     if (words_[g].bits.load(sync::memory_order_relaxed) & sleepers) return true;

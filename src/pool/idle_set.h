@@ -55,6 +55,9 @@ class idle_set {
   // Counts a searcher out. True if it was the last of its group.
   bool end_search(unsigned worker) noexcept;
 
+  // How many are in the set. A hint: it may change at once.
+  unsigned count() const noexcept;
+
   // Whether anybody, or everybody, is in the set.
   bool any() const noexcept;
   bool all() const noexcept;

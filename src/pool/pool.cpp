@@ -21,6 +21,7 @@ pool::pool(const options& o, pool_hooks hooks)
     : strict_(o.order == order::strict),
       watched_(o.watchdog.count() > 0),
       mutes_senders_(o.backpressure),
+      longest_rest_(o.longest_rest),
       hooks_(hooks),
       idle_(worker_count(o)) {
   sync::prepare_fences();
@@ -63,9 +64,18 @@ void pool::post(job* j) {
   injector_.put(j);
   // Either we see the sleeper or its last look sees the job.
   sync::light_fence();
-  if (idle_.worth_waking()) wake_one(idle_set::nobody);
+  if (idle_.worth_waking())
+    wake_one(idle_set::nobody);
+  else if (resting_.load(sync::memory_order_relaxed) != 0) [[unlikely]]
+    end_a_rest();
   // release: the last access; see wait_for_visitors().
   visitors_.fetch_sub(1, sync::memory_order_release);
+}
+
+// What comes from outside is no crumb.
+void pool::end_a_rest() noexcept {
+  for (auto& w : workers_)
+    if (w->end_rest()) return;
 }
 
 void pool::wake_one(unsigned waker) noexcept {

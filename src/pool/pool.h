@@ -3,7 +3,8 @@
 // Promised (`work_conserving`): while a worker sleeps and a job is queued anywhere, somebody is
 // being woken or searches. One job may wait unseen in a worker's next slot behind a step that runs
 // long: for it, one idle worker, the lookout, naps instead of sleeping while others run, and takes
-// what it finds stuck.
+// what it finds stuck. And a worker for whom there are only crumbs rests, for options::longest_rest
+// at most: to the others it seems to be busy.
 //
 // An idle pool burns no CPU: without a running step the lookout sleeps as well.
 #ifndef ROTA_POOL_POOL_H
@@ -17,6 +18,7 @@
 #include <rota/pool/stats.h>
 #include <rota/queue/inbox.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -169,6 +171,7 @@ class pool {
   friend struct inspect;
 
   void wake_one(unsigned waker) noexcept;
+  void end_a_rest() noexcept;
   void release_watchers(worker& w);
   void check_quiet();
   bool timers_pending() const noexcept;
@@ -176,6 +179,7 @@ class pool {
   const bool strict_;
   const bool watched_;  // there is a watchdog
   const bool mutes_senders_;
+  const std::chrono::nanoseconds longest_rest_;
   sync::atomic<bool> drops_behaviours_{false};
   const pool_hooks hooks_;
   std::vector<std::unique_ptr<worker>> workers_;
@@ -189,6 +193,7 @@ class pool {
   std::unique_ptr<timer_driver> owned_timers_;  // guarded by timers_mutex_
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> lookout_{idle_set::nobody};
+  sync::atomic<unsigned> resting_{0};  // how many workers rest
   sync::atomic<int> outside_{0};
   sync::atomic<int> visitors_{0};  // threads of others inside of our functions
   sync::atomic<int> quiet_callers_{0};

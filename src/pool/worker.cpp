@@ -43,6 +43,17 @@ constexpr std::size_t loot_size = 256;
 // about as long pays for itself.
 constexpr auto search_time = 15us;
 
+// Looks at a queue of one, whose owner works, before it is taken: the owner is about to come to it.
+constexpr unsigned polite_looks = sync::is_explored ? 1 : 32;
+
+// What a sleep costs: a fence in all threads, two switches, and somebody who wakes us.
+constexpr auto price_of_sleep = 20us;
+
+// A worker whose balance is worse than this rests, longer each time until it is even again.
+constexpr auto most_credit = 20us;
+constexpr auto most_debt = 50us;
+constexpr auto first_rest = 50us;
+
 // A lookout's naps double from here to there.
 constexpr auto first_nap = 1ms;
 constexpr unsigned nap_doublings = 6;
@@ -59,7 +70,8 @@ worker::worker(pool& home, unsigned index)
       ring_(shared_),
       strict_queue_(strict_ ? std::make_unique<strict_queue>() : nullptr),
       random_(index * 7919u + 1),
-      seen_points_(home.workers_.capacity(), ~std::uint64_t{0}) {}
+      seen_points_(home.workers_.capacity(), ~std::uint64_t{0}),
+      visits_(home.workers_.capacity()) {}
 
 // --- queueing -----------------------------------------------------------------------------------
 
@@ -187,7 +199,10 @@ void worker::take_mail(std::uint64_t since) {
     }
     j = next;
   }
-  if (shared_) offer_work();
+  if (!shared_) return;
+  offer_work();
+  if (home_.resting_.load(sync::memory_order_relaxed) != 0) [[unlikely]]
+    home_.end_a_rest();
 }
 
 inline void worker::record_delay(const job* j) noexcept {
@@ -354,9 +369,24 @@ job* worker::scan() {
   return nullptr;
 }
 
+// Whether what is queued there is left there: its owner, who is at work, will run it just as soon.
+bool worker::is_politely_left(const worker& victim) noexcept {
+  visit& last = visits_[victim.index_];
+  const std::size_t size = victim.ring_.size();
+  const std::uint64_t point = victim.points();
+  const bool moves = std::exchange(last.point, point) != point;
+  if (size != 1 || !moves)
+    last.looks = 0;
+  else if (++last.looks < polite_looks)
+    return is_tempted_ = true;
+  return size == 0;
+}
+
 bool worker::steal_from(worker& victim) {
   job* loot[loot_size];
-  if (const std::size_t n = victim.ring_.steal(loot, loot_size)) {
+  if (is_politely_left(victim)) {
+    // Forks may be there, nevertheless.
+  } else if (const std::size_t n = victim.ring_.steal(loot, loot_size)) {
     // Their waits go on counting here.
     const auto there = static_cast<std::uint32_t>(victim.points());
     const auto here = static_cast<std::uint32_t>(points());
@@ -414,8 +444,73 @@ bool worker::sees_work() const noexcept {
   return false;
 }
 
+// --- resting ------------------------------------------------------------------------------------
+
+// Others make jobs ready that they could soon run themselves. Being woken for each, or searching
+// all the time, costs them and us more than it brings. So a worker keeps an account of the time
+// that it worked and the time that it looked for work, and if that gets worse and worse it keeps
+// away for a while. To everybody this looks like a long step.
+
+void worker::earn() noexcept {
+  const auto now = sync::now();
+  balance_ = std::min<std::chrono::nanoseconds>(balance_ + (now - since_), most_credit);
+  since_ = now;
+  if (balance_ >= 0ns)
+    next_rest_ = std::min<std::chrono::nanoseconds>(first_rest, home_.longest_rest_);
+}
+
+void worker::spend(std::chrono::nanoseconds more) noexcept {
+  const auto now = sync::now();
+  balance_ -= now - since_ + more;
+  since_ = now;
+}
+
+// Not for want of work: then a sleep lasts and is cheaper. And only if others work, since somebody
+// has to be there at once.
+bool worker::is_tired() const noexcept {
+  return balance_ < -most_debt && is_tempted_ && home_.longest_rest_ > 0ns && shared_ && !strict_ &&
+         home_.resting_.load(sync::memory_order_relaxed) + idle_.count() + 1 < home_.size();
+}
+
+void worker::rest() noexcept {
+  // Of several who begin at once, one stays up.
+  if (home_.resting_.fetch_add(1, sync::memory_order_relaxed) + 1 < home_.size()) {
+    auto until = since_ + next_rest_;
+    if (timer_driver* t = home_.timers()) until = std::min(until, t->next(index_));
+    bump(rests_);
+    resting_.store(1, sync::memory_order_relaxed);
+    // Who brings something from outside wakes us if it sees us; if we miss each other, the end of
+    // the rest is near.
+    if (home_.injector_.empty() && !sees_loot()) sync::futex_wait(resting_, 1, until);
+    resting_.store(0, sync::memory_order_relaxed);
+    next_rest_ = std::min(2 * next_rest_, home_.longest_rest_);
+    balance_ = -most_debt;
+  }
+  home_.resting_.fetch_sub(1, sync::memory_order_relaxed);
+  is_tempted_ = false;
+  since_ = sync::now();
+}
+
+bool worker::end_rest() noexcept {
+  if (resting_.load(sync::memory_order_relaxed) == 0) return false;
+  if (resting_.exchange(0, sync::memory_order_relaxed) == 0) return false;
+  sync::futex_wake(resting_);
+  return true;
+}
+
+// --- searching and sleeping ---------------------------------------------------------------------
+
+// More than crumbs.
+bool worker::sees_loot() const noexcept {
+  for (unsigned i = 0; i < home_.size(); ++i)
+    if (const worker& w = home_.at(i); w.ring_.size() > 1 || !w.forks_.empty()) return true;
+  return false;
+}
+
 [[gnu::noinline]] job* worker::search() {
   ring_.trim();
+  earn();
+  if (is_tired()) rest();
   bool searching = idle_.begin_search(index_);
   for (;;) {
     if (searching) {
@@ -436,7 +531,19 @@ bool worker::sees_work() const noexcept {
       return nullptr;
     }
 
+    spend();
+    if (is_tired()) {
+      stop_searching(searching);
+      rest();
+      searching = idle_.begin_search(index_);
+      continue;
+    }
+
+    // A ticket is dear: not if it would be given back at once.
+    if (searching && sees_work()) continue;
+
     // Prepare, tell the others, look again, park.
+    spend(price_of_sleep);
     notifier_.prepare_park([&] { idle_.enter(index_, searching); });
     searching = false;
     if (sees_work()) {
@@ -452,7 +559,10 @@ bool worker::sees_work() const noexcept {
         continue;
       }
     }
+    is_tempted_ = false;
     const bool napped = sleep_until_work();
+    if (!napped) is_tempted_ = true;
+    since_ = sync::now();
     searching = napped ? !idle_.leave(index_) : leave_to_search();
     if (napped)
       if (job* j = take_stuck()) return found_work(searching), j;
@@ -500,10 +610,15 @@ bool worker::sleep_until_work() {
   return lookout && !notified;
 }
 
-// We leave the search with something to do. Producers that saw us searching woke nobody, and those
+void worker::found_work(bool searching) noexcept {
+  spend();
+  stop_searching(searching);
+}
+
+// We leave the search. Producers that saw us searching woke nobody, and those
 // that saw us as the lookout left a job in their next slot to us. So we look whether more is there
 // than we take.
-void worker::found_work(bool searching) noexcept {
+void worker::stop_searching(bool searching) noexcept {
   const bool lookout = home_.lookout_.load(sync::memory_order_relaxed) == index_;
   if (lookout) {
     home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);
@@ -535,6 +650,7 @@ void worker::add_to(stats& sum) const noexcept {
   sum.stolen += get(stolen_);
   sum.forks_taken += get(forks_taken_);
   sum.parks += get(parks_);
+  sum.rests += get(rests_);
   sum.max_ready_delay = std::max(sum.max_ready_delay, get(max_delay_));
   for (std::size_t i = 0; i < long_delays_.size(); ++i) sum.ready_delay[i] += get(long_delays_[i]);
   for (std::uint64_t delay = 0; delay < short_delays; ++delay) {

@@ -26,6 +26,7 @@
 #include <rota/queue/strict_queue.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -115,6 +116,9 @@ class alignas(64) worker {
   void count_spawn() noexcept { bump(spawned_); }
   void count_finish() noexcept { bump(finished_); }
 
+  // Ends the rest of a worker. False if it does not rest.
+  bool end_rest() noexcept;
+
   // After the thread's end: what is queued here and was never run, one by one; then null.
   job* take_left() noexcept;
 
@@ -149,7 +153,14 @@ class alignas(64) worker {
   void take_mail(std::uint64_t since);
 
   job* search();
+  void stop_searching(bool searching) noexcept;
+  void earn() noexcept;
+  void spend(std::chrono::nanoseconds more = {}) noexcept;
+  bool is_tired() const noexcept;
+  void rest() noexcept;
+  bool sees_loot() const noexcept;
   job* scan();
+  bool is_politely_left(const worker& victim) noexcept;
   bool steal_from(worker& victim);
   job* take_stuck() noexcept;
   bool sees_work() const noexcept;
@@ -194,9 +205,24 @@ class alignas(64) worker {
   std::uint64_t looks_ = 0;
   std::uint64_t shown_ = 0;
 
+  // Whether going out for work pays: time worked less time spent on looking for work, and since
+  // when we do what we do.
+  std::chrono::nanoseconds balance_{0};
+  std::chrono::nanoseconds next_rest_{0};
+  sync::time_point since_{};
+  bool is_tempted_ = false;  // by a queue of one, or a wake-up: a sleep would not last
+
   // A lookout's memory: the point at which it last saw each worker.
   std::vector<std::uint64_t> seen_points_;
   unsigned naps_ = 0;
+
+  // A thief's memory of each worker: the point at which it was last seen, and how often in a row
+  // its only job was left to it.
+  struct visit {
+    std::uint64_t point = 0;
+    unsigned looks = 0;
+  };
+  std::vector<visit> visits_;
 
   // Written here, read by anyone.
   sync::atomic<job*> next_{nullptr};  // also taken by a lookout when a step runs long
@@ -205,11 +231,12 @@ class alignas(64) worker {
   sync::atomic<const char*> name_{nullptr};     // ... and the name if it is a behaviour
   counter points_{0};
   counter spawned_{0}, finished_{0}, steals_{0}, stolen_{0}, forks_taken_{0};
-  counter parks_{0}, max_delay_{0};
+  counter parks_{0}, rests_{0}, max_delay_{0};
   std::array<counter, short_delays> delays_{};  // waits of 0, 1, 2, ... points
   std::array<counter, 33> long_delays_{};       // longer ones, by their highest bit
 
   event_notifier notifier_;
+  sync::atomic<std::uint32_t> resting_{0};  // 1 while it rests; also the futex
 
   friend class pool;
   friend struct inspect;

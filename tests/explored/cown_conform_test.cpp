@@ -226,7 +226,7 @@ class explanations {
     for (unsigned c = 0; c < cowns(); ++c) {
       if (g.arrivals[c] <= f.counted[c]) continue;
       model missing = model_;
-      missing.threshold += g.arrivals[c] - f.counted[c];
+      missing.missed = g.arrivals[c] - f.counted[c];
       missing.next(from, [&](unsigned action, unsigned at, const model::state& to) {
         if (at != c || (action != model::acquire && action != model::prerun)) return;
         guess next = g;
@@ -374,7 +374,7 @@ class program {
     j->frame.resume();
   }
   static void run_body(void* frame) {
-    behaviour& b = behaviour::of_frame(frame);
+    behaviour& b = behaviour::begin(frame);
     const body mine = body_of(b);
     mine.home->act_as(mine.index, b);
   }
@@ -490,6 +490,12 @@ const std::vector<setting>& chosen_settings() {
        1,
        {{1, {5}}, {2, {6}}, {4, {3, 4}}, {4}, {4}, {4}, {1}},
        {{{0, 1}, {2}}}},
+      // The same with a lower mark above 0, so that who is freed may be normal.
+      {"a chain with two marks",
+       3,
+       2,
+       {{1, {5}}, {2, {6}}, {4, {3, 4, 7}}, {4}, {4}, {4}, {5}, {4}},
+       {{{2, 0, 1}, {}}}},
       // ... and the second sends to both.
       {"a mutor among two receivers",
        3,
@@ -503,9 +509,9 @@ const std::vector<setting>& chosen_settings() {
       // A behaviour begins on a cown that another one, which holds an overloaded one, waits for.
       {"priority is kept for who waits",
        2,
-       2,
-       {{1, {2, 3, 4}}, {2, {5}}, {3}, {1}, {1}, {2}},
-       {{{0}, {1}}}},
+       4,
+       {{1, {2, 3, 4, 5, 6}}, {2, {7}}, {3}, {1}, {1}, {1}, {1}, {2}},
+       {{{1}, {0}}}},
   };
   return all;
 }
@@ -517,7 +523,7 @@ setting random_setting(std::uint64_t seed) {
   setting s;
   s.name = "program " + std::to_string(seed);
   s.cowns = 2 + static_cast<int>(below(2));
-  s.threshold = below(4) == 0 ? 0 : 1;
+  s.threshold = std::array{0, 1, 1, 2}[below(4)];
   const unsigned n = static_cast<unsigned>(s.cowns);
   for (unsigned c = 0; c < n; ++c) {
     s.plans.push_back({bit(c), {}});

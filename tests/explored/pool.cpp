@@ -31,7 +31,10 @@ using rota::test::ready_again;
 using rota::test::ready_here;
 using word = explore::atomic<std::uint32_t>;
 
-rota::options with(unsigned workers) { return rota::options{}.with_workers(workers); }
+// Nobody rests: who sleeps beside a queued job has lost a wake-up.
+rota::options with(unsigned workers) {
+  return rota::options{}.with_workers(workers).with_longest_rest(std::chrono::microseconds{0});
+}
 
 // Sleeps until the word is at least `wanted`. Shows what was done before.
 void wait_until(word& w, std::uint32_t wanted) {
@@ -259,17 +262,22 @@ void mixed_meeting() {
 }
 
 // A worker that looks for work, and finds some, while more comes in: the job for which nobody was
-// woken, since somebody searched, is not left behind.
+// woken, since somebody searched, is not left behind. With rests it may wait, but not for longer
+// than these last.
+template <bool Rests>
 void surplus() {
   word arrived{0};
   word ended{0};
-  pool p{with(2), pool_hooks{}};
+  pool p{Rests ? with(2).with_longest_rest(400us) : with(2), pool_hooks{}};
   p.start();
   together posters;
   posters.run([&] { p.post(meeting(arrived, 2, ended).job()); });
   p.post(meeting(arrived, 2, ended).job());
   posters.join();
-  explore::settle();
+  if (Rests)
+    explore::advance(400us);
+  else
+    explore::settle();
   explore::check(arrived.peek() == 2, "no job is queued while a worker sleeps");
   wait_until(ended, 2);
 }
@@ -657,7 +665,8 @@ const add pools{{
     {"pool.meeting_mixed", "two pushed jobs, and one from outside", mixed_meeting<true>,
      no_early(pct(3, 1))},
     {"pool.meeting_unwatched", "... with no lookout", mixed_meeting<false>, no_early(pct(3, 1))},
-    {"pool.surplus", "jobs come while workers begin", surplus, no_early(pct(3, 1))},
+    {"pool.surplus", "jobs come while workers begin", surplus<false>, no_early(pct(3, 1))},
+    {"pool.rests", "the same, but workers rest", surplus<true>, no_early(pct(3, 1))},
 
     {"pool.stuck_2", "the lookout takes what is stuck", stuck<2, true>, pct(3, 1)},
     {"pool.stuck_begin", "... while the workers begin", stuck<2, false>, pct(3, 1)},

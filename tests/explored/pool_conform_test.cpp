@@ -87,7 +87,8 @@ class program {
   program(unsigned workers, const std::vector<plan>& plans, follower* follow)
       : plans_(plans),
         follow_(follow),
-        pool_(rota::options{}.with_workers(workers), rota::detail::pool_hooks{}) {
+        pool_(rota::options{}.with_workers(workers).with_longest_rest(std::chrono::microseconds{0}),
+              rota::detail::pool_hooks{}) {
     for (unsigned j = 0; j < plans_.size(); ++j) jobs_[j].frame = body(*this, j).frame();
     if (follow_) {
       show(follow_->begin(mapped()));

@@ -19,6 +19,7 @@
 #include <rota/base/frame_pool.h>
 #include <rota/base/inspect.h>
 #include <rota/base/job.h>
+#include <rota/base/prefetch.h>
 #include <rota/base/sync.h>
 #include <rota/task/core.h>
 
@@ -79,6 +80,7 @@ struct slot {
     return *reinterpret_cast<cown_base*>(word & mask);
   }
   bool is_read() const noexcept { return (word & reads) != 0; }
+  bool is_first() const noexcept { return word >> number_shift == 0; }
   bool is_released() const noexcept { return next.load(sync::memory_order_relaxed) == released; }
   void set_released() noexcept { next.store(released, sync::memory_order_relaxed); }
 
@@ -119,8 +121,12 @@ class cown_base {
     return sent_of(refs_.load(sync::memory_order_relaxed)) - gone_.load(sync::memory_order_relaxed);
   }
 
-  // A queue that is longer is overloaded.
+  // A queue that is longer is overloaded, and remains so until it is no longer than the low mark:
+  // then those who were muted find a queue that they can add to for a while.
   static constexpr std::uint32_t default_threshold = 32;
+  static constexpr std::uint32_t low_mark(std::uint32_t threshold) noexcept {
+    return threshold / 2;
+  }
 
  private:
   friend class dispatch;
@@ -240,6 +246,14 @@ struct cown_access {
   }
   static void pin(cown_base& c, std::shared_ptr<pump_state> to);
   static bool is_pinned(const cown_base& c) noexcept { return c.is(cown_base::pinned); }
+
+  // Whether any cown was ever pinned: who knows that need not look at each. relaxed: a cown is
+  // pinned before it is shared.
+  static bool has_pinned() noexcept { return has_pinned_.load(sync::memory_order_relaxed); }
+
+ private:
+  friend class pressure_board;
+  static inline sync::atomic<bool> has_pinned_{false};
 };
 
 // --- behaviours ---------------------------------------------------------------------------------
@@ -262,7 +276,13 @@ struct behaviour : job {
   static constexpr unsigned size_shift = 16;  // granules of its memory; 0: not from the pool
   static constexpr std::uint32_t size_mask = 0xFF;
 
-  body run;
+  union {
+    body run;  // until it has begun
+
+    // Who mutes the cowns of this behaviour when it ends: one of those that it has sent to.
+    // A pointer that counts.
+    cown_base* mutor;
+  };
 
   // Of a behaviour that was given a cown: the number of its slot. Of a member of a batch: how many
   // cowns it has not got yet. Of one that has ended: how many of its cowns are muted.
@@ -270,21 +290,26 @@ struct behaviour : job {
 
   std::uint32_t count = 0;  // of slots
 
-  // Who mutes the cowns of this behaviour when it ends: one of those that it has sent to.
-  // A pointer that counts.
-  cown_base* mutor = nullptr;
-
   explicit behaviour(body b) noexcept : run(b) {
     frame = std::coroutine_handle<>::from_address(static_cast<void*>(&run));
   }
 
-  static behaviour& of_frame(void* frame) noexcept {
-    return *reinterpret_cast<behaviour*>(static_cast<std::byte*>(frame) - head_size());
+  // A worker resumes this frame: the behaviour begins, unless it is only asked for its name.
+  static behaviour& begin(void* frame) noexcept {
+    auto& b = *reinterpret_cast<behaviour*>(static_cast<std::byte*>(frame) - head_size());
+    if (!b.is(says_name)) [[likely]]
+      b.mutor = nullptr;
+    return b;
   }
   static behaviour& of(slot& s) noexcept { return *(reinterpret_cast<behaviour*>(s.first()) - 1); }
 
   slot* slots() noexcept { return reinterpret_cast<slot*>(this + 1); }
   slot& last() noexcept { return slots()[count - 1]; }
+
+  // All cowns are about to be used: their lines may as well come at the same time.
+  void will_touch_cowns() noexcept {
+    for (std::uint32_t i = 0; i < count; ++i) will_write(&slots()[i].cown());
+  }
 
   // The slot of a cown, or null.
   slot* find(const cown_base& c) noexcept;
@@ -321,7 +346,7 @@ struct behaviour : job {
   static constexpr std::size_t head_size() noexcept { return sizeof(job); }
 };
 
-static_assert(sizeof(behaviour) == 48 || sync::is_explored);
+static_assert(sizeof(behaviour) == 40 || sync::is_explored);
 static_assert(largest_pooled_frame / frame_granule <= behaviour::size_mask);
 
 // Sends a behaviour: it takes its cowns and runs, or waits in a queue. The caller keeps the cowns

@@ -32,12 +32,13 @@
 // A function that returns a task runs as that task, and keeps its cowns until the task ends. It and
 // what it captures live as long. Inside of any behaviour, release(cown) gives one back early.
 //
-// Cost: one allocation of 48 bytes, 16 for each cown, and what the function captures.
+// Cost: one allocation of 40 bytes, 16 for each cown, and what the function captures.
 // Threads: anyone's.
 #ifndef ROTA_COWN_WHEN_H
 #define ROTA_COWN_WHEN_H
 
 #include <rota/base/assert.h>
+#include <rota/base/prefetch.h>
 #include <rota/cown/core.h>
 #include <rota/cown/cown.h>
 #include <rota/cown/result.h>
@@ -182,6 +183,9 @@ some<cowns_of<R>> wish_for(const R& range) {
 // Sorts the words of wishes and leaves out repeats; gives how many are left. A cown that is wanted
 // for reading and for writing is wanted for writing.
 std::size_t unique_words(std::uintptr_t* words, std::size_t count) noexcept;
+
+// The same, and tells where each has gone. For up to 255, and at least one.
+std::size_t unique_words(std::uintptr_t* words, std::size_t count, std::uint8_t* places) noexcept;
 
 // Makes slots of words that are sorted and unique.
 void fill_slots(behaviour& b, const std::uintptr_t* words, std::size_t count) noexcept;
@@ -350,7 +354,7 @@ struct body {
 
   // What a worker calls.
   static void run(void* frame) {
-    behaviour& b = behaviour::of_frame(frame);
+    behaviour& b = behaviour::begin(frame);
     body& self = in(b);
     if (b.is(behaviour::says_name)) [[unlikely]] {
       b.link = reinterpret_cast<job*>(const_cast<char*>(name()));
@@ -360,6 +364,7 @@ struct body {
       self.sink.cancel();
       return finish(b);
     }
+    if constexpr (fixed_slots > 1) b.will_touch_cowns();
     bool begun = false;
     try {
       if constexpr (result::is_task) {
@@ -552,13 +557,7 @@ class request {
         std::get<0>(wishes_).each_word([&](std::uintptr_t w) { b.slots()[0].set(w, 0); });
       } else if constexpr (n > 1) {
         std::array<std::uintptr_t, n> words = words_of(std::index_sequence_for<W...>{});
-        const std::array<std::uintptr_t, n> wanted = words;
-        fill_slots(b, words.data(), unique_words(words.data(), n));
-        for (std::size_t i = 0; i < n; ++i) {
-          std::uint8_t place = 0;
-          while ((words[place] ^ wanted[i]) > slot::low_bits) ++place;
-          self->arguments.places[i] = place;
-        }
+        fill_slots(b, words.data(), unique_words(words.data(), n, self->arguments.places.data()));
       }
       return b;
     }
@@ -652,15 +651,14 @@ template <class... W>
 void check_wishes(const W&... wishes) {
   const std::size_t all = (wishes.size() + ... + 0);
   std::size_t n = 0;
-  bool pinned = false;
   [[maybe_unused]] const auto look = [&](std::uintptr_t word) {
     ++n;
     if (word == 0) [[unlikely]]
       null_cown(n, all);
-    pinned |= cown_access::is_pinned(*reinterpret_cast<cown_base*>(word & ~slot::low_bits));
   };
   (wishes.each_word(look), ...);
-  if (pinned && all > 1) [[unlikely]] {
+  // The cowns themselves are left alone: others use them.
+  if (all > 1 && cown_access::has_pinned()) [[unlikely]] {
     std::vector<std::uintptr_t> words;
     (wishes.each_word([&](std::uintptr_t w) { words.push_back(w); }), ...);
     check_pumps(words.data(), words.size());

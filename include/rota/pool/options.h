@@ -52,6 +52,11 @@ class options {
   // caught up. Off, queues grow without bound: for measuring what it costs.
   bool backpressure = true;
 
+  // A worker that finds only crumbs in the queues of others, jobs that they were about to run
+  // themselves, keeps away from them for a while: at most so long. Zero: it is woken for every
+  // crumb, so that nothing ever waits for it, at a price that all workers pay.
+  std::chrono::microseconds longest_rest{400};
+
   // How many threads run_blocking() may use at once.
   unsigned blocking_threads = 256;
 
@@ -63,6 +68,10 @@ class options {
   options&& with_at_exit(rota::at_exit a) && { return at_exit = a, std::move(*this); }
   options& with_backpressure(bool on) & { return backpressure = on, *this; }
   options&& with_backpressure(bool on) && { return backpressure = on, std::move(*this); }
+  options& with_longest_rest(std::chrono::microseconds t) & { return longest_rest = t, *this; }
+  options&& with_longest_rest(std::chrono::microseconds t) && {
+    return longest_rest = t, std::move(*this);
+  }
   options& with_watchdog(std::chrono::nanoseconds limit) & { return watchdog = limit, *this; }
   options&& with_watchdog(std::chrono::nanoseconds limit) && {
     return watchdog = limit, std::move(*this);

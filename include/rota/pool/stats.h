@@ -26,6 +26,10 @@ struct stats {
   std::uint64_t parks = 0;
   std::uint64_t wakes = 0;
 
+  // Times that a worker kept away from others' queues for up to 200 us, since there was too little
+  // to bring home.
+  std::uint64_t rests = 0;
+
   // How many scheduling points of its worker a ready task waited: the largest, and how many waits
   // there were with 2^(i-1) <= points < 2^i (0: none). An arrival from outside counts from the
   // last look before it came, so the figure is never too small.

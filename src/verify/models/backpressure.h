@@ -29,6 +29,7 @@ struct backpressure_variant {
   bool overlook = false;   // a sender may not see that a receiver is not normal, or should not be
   bool notice = false;     // a sender gives priority to receivers with too long a queue
   bool chain = false;      // overloaded senders are muted too, and stay high when they are freed
+  bool lasting = false;    // who is overloaded stays so until its queue is half as long
   bool pressed = false;    // the environment can put pressure on a cown
   // Hop by hop only, closer to the code:
   bool arrive = false;  // passing on takes two steps; a sender may overlook some of its receivers
@@ -43,6 +44,7 @@ struct backpressure_variant {
             .overlook = true,
             .notice = true,
             .chain = true,
+            .lasting = true,
             .arrive = true};
   }
   constexpr backpressure_variant with_pressure() const {
@@ -120,6 +122,7 @@ class backpressure {
   int fuel = 3;  // 4 is the least with which propagation shows at this threshold
   int threshold = 2;
   int pressure = 0;
+  int missed = 0;  // messages that who looks at a queue does not see; for tests of code
   backpressure_variant variant;
   bool clear = false;
   bool asks = true;
@@ -409,17 +412,23 @@ class backpressure {
   bool everybody_sleeps(const state& s) const {
     return each([&](unsigned c) { return sleeps(s, c); });
   }
-  // What is on its way to the next cown does not count.
-  bool is_long(const state& s, unsigned c) const {
-    return s.length[c] - (s.passing & bit(c) ? 1 : 0) > threshold;
+  // A longer queue is overloaded: less for a cown that was, or is muted.
+  int low_mark() const { return variant.lasting ? threshold / 2 : threshold; }
+  int mark(const state& s, unsigned c) const {
+    return s.special() & bit(c) ? low_mark() : threshold;
   }
+  // What is on its way to the next cown does not count.
+  bool is_longer(const state& s, unsigned c, int than) const {
+    return s.length[c] - (s.passing & bit(c) ? 1 : 0) - missed > than;
+  }
+  bool is_long(const state& s, unsigned c) const { return is_longer(s, c, mark(s, c)); }
   bool overloaded(const state& s, unsigned c) const {
     if (!is(mistake::count_references)) [[likely]]
       return is_long(s, c);
     int references = 0;
     for (unsigned k = 0; k < n(); ++k)
       for (word q = s.queue[k]; q; q >>= n()) references += static_cast<int>(q >> c & 1);
-    return references > threshold;
+    return references > mark(s, c);
   }
   set muted(const state& s) const {
     set m = 0;
@@ -832,7 +841,7 @@ class backpressure {
         if (normal & bit(k)) freed |= static_cast<set>(t.mute[k] & t.low);
       free(t, normal, freed);
       for (unsigned k = 0; variant.chain && k < n(); ++k)
-        if ((freed & bit(k)) && is_long(t, k)) t.high |= bit(k);
+        if ((freed & bit(k)) && is_longer(t, k, low_mark())) t.high |= bit(k);
       if (!freed || is(mistake::no_cascade)) return;
     }
   }
