@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -46,11 +47,13 @@ void measure(const keys& k, repetition& r, Submit submit) {
   auto options = rota::options{}
                      .with_workers(static_cast<unsigned>(k("threads", 2)))
                      .with_backpressure(k("backpressure", 1) != 0);
+  const bool show = k("stats", 0) != 0;
   r.start();
   {
     rota::runtime rt{std::move(options)};
     submit(rt);
     rt.quiesce();
+    if (show) std::fputs(rt.statistics().text().c_str(), stderr);
   }
   r.stop();
 }

@@ -88,7 +88,7 @@ void worker::ready(job* j) {
     return;
   }
   // relaxed: only we fill the slot.
-  if (next_.load(sync::memory_order_relaxed) != nullptr) {
+  if (next_.load(sync::memory_order_relaxed) != nullptr || !may_bypass()) {
     push(j);
     return;
   }
@@ -144,14 +144,22 @@ inline job* worker::take_next() noexcept {
   return strict_queue_->pop();
 }
 
-// The next slot is filled: its job, if it may run ahead of the queue. Otherwise it lines up.
-inline job* worker::bypass_queue() {
+// Whether a job in the next slot could run ahead of the queue now: nobody is bypassed, or there is
+// credit.
+inline bool worker::may_bypass() noexcept {
   const std::uint64_t head = ring_.head();
-  if (head == ring_.tail()) return take_next();  // nobody is bypassed
+  if (head == ring_.tail()) return true;
   if (head >= mark_) {
     mark_ = ring_.tail();
     credit_ = bypass;
   }
+  return credit_ > 0;
+}
+
+// The next slot is filled: its job, if it may run ahead of the queue. Otherwise it lines up.
+inline job* worker::bypass_queue() {
+  if (ring_.empty()) return take_next();  // nobody is bypassed
+  may_bypass();
   job* j = take_next();
   if (!j) return nullptr;
   if (credit_ > 0) {

@@ -143,6 +143,7 @@ class alignas(64) worker {
   job* pick();
   job* pick_strict();
   void look_at_watchers();
+  bool may_bypass() noexcept;
   job* bypass_queue();
   job* take_next() noexcept;
   void run(job* j);
