@@ -79,16 +79,6 @@ void cown_access::pin(cown_base& c, std::shared_ptr<pump_state> to) {
 
 // --- behaviours ---------------------------------------------------------------------------------
 
-void behaviour::free() noexcept {
-  const std::size_t granules = state_.load(sync::memory_order_relaxed) >> size_shift & size_mask;
-  for (std::uint32_t i = 0; i < count; ++i) slots()[i].~slot();
-  this->~behaviour();
-  if (granules)
-    free_pooled(this, granules);
-  else
-    ::operator delete(static_cast<void*>(this));
-}
-
 slot* behaviour::find(const cown_base& c) noexcept {
   slot* const end = slots() + count;
   slot* const found = std::lower_bound(
@@ -151,38 +141,6 @@ void report_unobserved(std::exception_ptr error, const char* name) noexcept {
     runtime_state::print_unobserved(error, who);
 }
 
-void send(behaviour& b, pool& home) noexcept {
-  if (b.count == 1 && dispatch::send_one(home, b)) return;
-  dispatch{home}.send(b);
-}
-
-namespace {
-
-// The behaviour has run and will be freed. Values and results that end with it may send, but not in
-// its name. Gives where it ran: the home, and the worker, if it was one.
-struct place {
-  pool& home;
-  worker* here;
-};
-
-inline place stop_running(const behaviour& b) noexcept {
-  if (stand_in* const s = stand_in::current()) [[unlikely]] {
-    if (s->running() == &b) s->end_running();
-    return {s->home(), nullptr};
-  }
-  worker& w = *worker::here();
-  if (w.current() == &b) w.set_current(nullptr);
-  return {w.home(), &w};
-}
-
-}  // namespace
-
-void complete(behaviour& b) noexcept {
-  const place at = stop_running(b);
-  if (b.count == 1 && dispatch::complete_one(at.home, at.here, b)) return;
-  dispatch{at.home}.complete(b);
-}
-
 void release_early(behaviour& b, cown_base& c) {
   slot* const s = b.find(c);
   if (!s)
@@ -191,7 +149,7 @@ void release_early(behaviour& b, cown_base& c) {
 }
 
 void hand_down(behaviour& whole, behaviour* const* members, std::size_t count) noexcept {
-  dispatch{stop_running(whole).home}.hand_down(whole, members, count);
+  dispatch{dispatch::stop_running(whole).home}.hand_down(whole, members, count);
 }
 
 bool has_room(const cown_base& c) noexcept { return pressure_board::has_room(c); }

@@ -2,6 +2,10 @@
 
 #include <rota/base/assert.h>
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "cown/cown_side.h"
 #include "cown/pressure_board.h"
 #include "cown/pump_state.h"
@@ -12,13 +16,13 @@ namespace rota::detail {
 
 // A behaviour that waits is in one queue, which keeps that cown alive. Those that it has yet to
 // come to need a pointer each; as long as nobody waits, the sender's own are enough.
-void dispatch::hold_rest(behaviour& b, std::uint32_t from) noexcept {
+inline void dispatch::hold_rest(behaviour& b, std::uint32_t from) noexcept {
   if (b.is(behaviour::holding)) return;
-  for (std::uint32_t i = from; i < b.count; ++i) b.slots()[i].cown().add_ref();
+  for (slot *s = b.slots() + from, *end = b.slots() + b.count; s != end; ++s) s->cown().add_ref();
   b.set(behaviour::holding);
 }
 
-bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
+[[gnu::always_inline]] inline bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
   slot& s = b.slots()[i];
   if (s.is_read()) [[unlikely]]
     return enqueue_reader(b, i);
@@ -115,7 +119,7 @@ std::uintptr_t dispatch::next_of(slot& s) noexcept {
   }
 }
 
-void dispatch::release(slot& s) noexcept {
+[[gnu::always_inline]] inline void dispatch::release(slot& s) noexcept {
   if (s.is_read()) [[unlikely]]
     return release_reader(s);
   cown_base& c = s.cown();
@@ -181,12 +185,15 @@ inline void dispatch::given(slot& s) noexcept {
     b.left.store(static_cast<std::uint32_t>(&s - first), sync::memory_order_relaxed);
   }
   b.link = nullptr;
-  if (last_)
+  if (first_)
     last_->link = &b;
   else
     first_ = &b;
   last_ = &b;
 }
+
+bool dispatch::line_up(behaviour& b, std::uint32_t i) noexcept { return enqueue(b, i); }
+void dispatch::give_on(slot& s) noexcept { release(s); }
 
 // --- steps --------------------------------------------------------------------------------------
 
@@ -204,12 +211,16 @@ void dispatch::send(behaviour& b) noexcept {
   finish();
 }
 
-// Only senders are muted, and each only once.
 bool dispatch::asks_board(behaviour& b) noexcept {
   for (std::uint32_t i = 0; i < b.count; ++i)
     if (b.slots()[i].cown().is(cown_base::pinned)) b.set(behaviour::on_pump);
+  return sender_can_be_muted(home_);
+}
+
+// Only senders that have cowns are muted, and each only once.
+bool dispatch::sender_can_be_muted(const pool& home) noexcept {
   const behaviour* const sender = running_behaviour();
-  return sender && !sender->mutor && sender->count != 0 && home_.mutes_senders();
+  return sender && !sender->mutor && sender->count != 0 && home.mutes_senders();
 }
 
 void dispatch::go_on(behaviour& b, std::uint32_t i) noexcept {
@@ -273,31 +284,33 @@ bool dispatch::put_on_pump(behaviour& b) noexcept {
 }
 
 void dispatch::complete(behaviour& b) noexcept {
-  if (b.count == 0) return b.free();
-  slot& last = b.last();
+  const std::uint32_t count = b.count;
+  if (count == 0) return b.free();
+  slot* const slots = b.slots();
+  slot* const end = slots + count;
+  slot& last = slots[count - 1];
   if (!last.is_released()) last.cown().one_left(!last.is_read());
   // Either who waits for admission sees that there is room, or we see it.
   sync::light_fence();
   bool special = b.mutor != nullptr;
-  for (std::uint32_t i = 0; i < b.count; ++i) special |= needs_board(b.slots()[i]);
+  for (slot* s = slots; s != end; ++s) {
+    const std::uintptr_t next = s->next.load(sync::memory_order_relaxed);
+    if (next == slot::released) [[unlikely]]
+      continue;
+    // The priority of a cown has to be looked at when its queue becomes empty.
+    const bool goes_on = next && !s->is_read();
+    special |= s->cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
+    will_write(reinterpret_cast<void*>(next));
+  }
   if (special) [[unlikely]] {
     pressure_board::get().complete(*this, b);
   } else {
-    for (std::uint32_t i = 0; i < b.count; ++i)
-      will_write(reinterpret_cast<void*>(b.slots()[i].next.load(sync::memory_order_relaxed)));
-    for (std::uint32_t i = 0; i < b.count; ++i)
-      if (!b.slots()[i].is_released()) release(b.slots()[i]);
+    for (slot* s = slots; s != end; ++s)
+      if (!s->is_released()) [[likely]]
+        release(*s);
     b.free();
   }
   finish();
-}
-
-// Whether the priority of a cown that is released has to be looked at: when its queue becomes
-// empty.
-inline bool dispatch::needs_board(const slot& s) noexcept {
-  if (s.is_released()) return false;
-  const bool goes_on = !s.is_read() && s.next.load(sync::memory_order_relaxed) != 0;
-  return s.cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
 }
 
 void dispatch::release_early(behaviour& b, slot& s) noexcept {
@@ -369,7 +382,6 @@ void dispatch::hand_down(behaviour& whole, behaviour* const* members, std::size_
 void dispatch::let_go_on() noexcept {
   while (behaviour* b = first_) {
     first_ = static_cast<behaviour*>(b->link);
-    if (!first_) last_ = nullptr;
     if (b->is(behaviour::member))
       prerun(*b);
     else
@@ -386,7 +398,7 @@ void dispatch::clean_up() noexcept {
     b->free();
   }
   if (!dropped_) return;
-  const std::unique_ptr<std::vector<cown_base*>> all = std::move(dropped_);
+  const std::unique_ptr<std::vector<cown_base*>> all{std::exchange(dropped_, nullptr)};
   for (cown_base* c : *all) c->drop_ref();
 }
 
@@ -408,22 +420,40 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   return state == (is_long(home, c, 0) ? unsigned{cown_base::high} : 0u);
 }
 
-inline void dispatch::start_one(pool& home, worker* w, behaviour& b, cown_base& c) noexcept {
+[[gnu::always_inline]] inline void dispatch::start_one(pool& home, worker* w, behaviour& b,
+                                                       cown_base& c) noexcept {
   if (!w || home.drops_behaviours() || b.is(behaviour::on_pump) || !keeps_priority(home, c))
-      [[unlikely]] {
-    dispatch d{home};
-    d.prerun(b);
-    return d.finish();
-  }
+      [[unlikely]]
+    return prerun_alone(home, b);
   w->ready(&b);
 }
 
-bool dispatch::send_one(pool& home, behaviour& b) noexcept {
+[[gnu::noinline]] void dispatch::prerun_alone(pool& home, behaviour& b) noexcept {
+  dispatch d{home};
+  d.prerun(b);
+  d.finish();
+}
+
+[[gnu::noinline]] void dispatch::give_alone(pool& home, cown_base& c, slot& next) noexcept {
+  dispatch d{home};
+  d.give(c, next);
+  d.finish();
+}
+
+[[gnu::noinline]] void dispatch::empty_high(pool& home, cown_base& c) noexcept {
+  dispatch d{home};
+  pressure_board::get().went_idle(d, c);
+  d.finish();
+}
+
+[[gnu::always_inline]] inline bool dispatch::send_one(pool& home, behaviour& b) noexcept {
   slot& s = b.slots()[0];
   cown_base& c = s.cown();
   const unsigned state = c.state_.load(sync::memory_order_relaxed);
-  if (s.is_read() || (state & (cown_base::high | cown_base::low | cown_base::pinned)) ||
-      is_long(home, c, state)) [[unlikely]]
+  if (s.is_read() || (state & cown_base::pinned)) [[unlikely]]
+    return false;
+  if (((state & (cown_base::high | cown_base::low)) || is_long(home, c, state)) &&
+      sender_can_be_muted(home)) [[unlikely]]
     return false;
   slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
   c.refs_.fetch_add(cown_base::one_sent + (before ? 0 : 1), sync::memory_order_relaxed);
@@ -437,13 +467,14 @@ bool dispatch::send_one(pool& home, behaviour& b) noexcept {
   return true;
 }
 
-bool dispatch::complete_one(pool& home, worker* w, behaviour& b) noexcept {
+[[gnu::always_inline]] inline bool dispatch::complete_one(pool& home, worker* w,
+                                                          behaviour& b) noexcept {
   slot& s = b.slots()[0];
   cown_base& c = s.cown();
   std::uintptr_t next = s.next.load(sync::memory_order_acquire);
-  // As in needs_board().
+  // As in complete(). Who waits for admission is looked for below.
   if (b.mutor || s.is_read() || next == slot::released ||
-      c.is(next ? cown_base::awaited : cown_base::pressing)) [[unlikely]]
+      (!next && c.is(cown_base::high | cown_base::low))) [[unlikely]]
     return false;
   c.one_left(true);
   // Either who waits for admission sees that there is room, or we see it.
@@ -455,11 +486,8 @@ bool dispatch::complete_one(pool& home, worker* w, behaviour& b) noexcept {
     if (c.tail_.compare_exchange_strong(last, nullptr, sync::memory_order_seq_cst,
                                         sync::memory_order_relaxed)) {
       b.free();
-      if (c.is_high()) [[unlikely]] {
-        dispatch d{home};
-        pressure_board::get().went_idle(d, c);
-        d.finish();
-      }
+      if (c.is_high()) [[unlikely]]
+        empty_high(home, c);
       c.drop_ref();
       return true;
     }
@@ -477,10 +505,21 @@ bool dispatch::complete_one(pool& home, worker* w, behaviour& b) noexcept {
       return true;
     }
   }
-  dispatch d{home};
-  d.give(c, n);
-  d.finish();
+  give_alone(home, c, n);
   return true;
+}
+
+void send(behaviour& b, pool& home) noexcept {
+  if (b.count == 1 && dispatch::send_one(home, b)) [[likely]]
+    return;
+  dispatch{home}.send(b);
+}
+
+void complete(behaviour& b) noexcept {
+  const dispatch::place at = dispatch::stop_running(b);
+  if (b.count == 1 && dispatch::complete_one(at.home, at.here, b)) [[likely]]
+    return;
+  dispatch{at.home}.complete(b);
 }
 
 }  // namespace rota::detail

@@ -16,7 +16,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "pool/pool.h"
@@ -42,6 +41,24 @@ class dispatch {
     if (first_ || ended_ || dropped_) let_go_on();
   }
 
+  // Where a behaviour ran: the home, and the worker if it was one.
+  struct place {
+    pool& home;
+    worker* here;
+  };
+
+  // The behaviour has run and will be freed. Values and results that end with it may send, but not
+  // in its name.
+  static place stop_running(const behaviour& b) noexcept {
+    if (stand_in* const s = stand_in::current()) [[unlikely]] {
+      if (s->running() == &b) s->end_running();
+      return {s->home(), nullptr};
+    }
+    worker& w = *worker::here();
+    if (w.current() == &b) w.set_current(nullptr);
+    return {w.home(), &w};
+  }
+
   // Send and complete for one cown, at once, if its priority stays as it is. False: nothing was
   // done. `w` is the worker of `home` that runs here, or null.
   static bool send_one(pool& home, behaviour& b) noexcept;
@@ -51,10 +68,10 @@ class dispatch {
 
   // Puts slot `i` into its queue. True: it has the cown. False: it waits, and the behaviour is no
   // longer ours.
-  bool enqueue(behaviour& b, std::uint32_t i) noexcept;
+  bool line_up(behaviour& b, std::uint32_t i) noexcept;
 
   // Gives the cown to the next in the queue, if there is one.
-  void release(slot& s) noexcept;
+  void give_on(slot& s) noexcept;
 
   // Frees a behaviour, or drops a pointer to a cown, once the lock is given back: both may run what
   // the user wrote.
@@ -63,7 +80,7 @@ class dispatch {
     ended_ = &b;
   }
   void drop_later(cown_base& c) {
-    if (!dropped_) dropped_ = std::make_unique<std::vector<cown_base*>>();
+    if (!dropped_) dropped_ = new std::vector<cown_base*>;
     dropped_->push_back(&c);
   }
 
@@ -77,7 +94,7 @@ class dispatch {
   static bool is_long(const pool& home, const cown_base& c, unsigned state) noexcept {
     const std::uint32_t threshold = c.threshold_.load(sync::memory_order_relaxed);
     const bool lasts = (state & (cown_base::high | cown_base::low)) != 0;
-    return c.load() > (lasts ? cown_base::low_mark(threshold) : threshold) && home.mutes_senders();
+    return c.load() > cown_base::mark(threshold, lasts) && home.mutes_senders();
   }
 
   // While set, pointers are dropped later.
@@ -86,9 +103,14 @@ class dispatch {
  private:
   friend struct inspect;
 
+  bool enqueue(behaviour& b, std::uint32_t i) noexcept;
+  void release(slot& s) noexcept;
   bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
   static bool keeps_priority(const pool& home, const cown_base& c) noexcept;
   static void start_one(pool& home, worker* w, behaviour& b, cown_base& c) noexcept;
+  static void prerun_alone(pool& home, behaviour& b) noexcept;
+  static void give_alone(pool& home, cown_base& c, slot& next) noexcept;
+  static void empty_high(pool& home, cown_base& c) noexcept;
   static bool wait_for_readers(behaviour& b, std::uint32_t i) noexcept;
   void release_reader(slot& s) noexcept;
   static void hold_rest(behaviour& b, std::uint32_t from) noexcept;
@@ -101,10 +123,10 @@ class dispatch {
   bool pass_on(behaviour& b, std::uint32_t i) noexcept;
   void prerun(behaviour& b) noexcept;
   void ready(behaviour& b) noexcept;
-  static bool needs_board(const slot& s) noexcept;
   void let_go_on() noexcept;
   static void link(slot& before, slot& s) noexcept;
   bool asks_board(behaviour& b) noexcept;
+  static bool sender_can_be_muted(const pool& home) noexcept;
   static bool put_on_pump(behaviour& b) noexcept;
   void drop(cown_base& c) noexcept;
   void clean_up() noexcept;
@@ -116,8 +138,9 @@ class dispatch {
   behaviour* first_ = nullptr;
   behaviour* last_ = nullptr;
 
+  // Owned, and gone after finish(): nothing is left to a destructor, since every send would pay.
   behaviour* ended_ = nullptr;
-  std::unique_ptr<std::vector<cown_base*>> dropped_;
+  std::vector<cown_base*>* dropped_ = nullptr;
 };
 
 }  // namespace rota::detail

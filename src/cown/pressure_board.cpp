@@ -138,7 +138,7 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
     if (mutes && !mutor) mutor = &c;
   }
   if (mutor) name_mutor(*running_behaviour(), b, *mutor);
-  return d.enqueue(b, 0);
+  return d.line_up(b, 0);
 }
 
 // Unless a sender cannot be muted or is among the receivers. Cowns that the sender only reads are
@@ -166,7 +166,7 @@ bool pressure_board::pass_on(dispatch& d, behaviour& b, std::uint32_t i, bool ov
   }
   if (overloaded || c.is(cown_base::high)) raise(d, c);
   admit(c);
-  return d.enqueue(b, i + 1);
+  return d.line_up(b, i + 1);
 }
 
 void pressure_board::prerun(dispatch& d, behaviour& b) noexcept {
@@ -387,7 +387,7 @@ void pressure_board::unmute(dispatch& d, slot& s) {
 
 // Notes it too: the cown of a slot that is released may be gone.
 void pressure_board::release(dispatch& d, slot& s) noexcept {
-  d.release(s);
+  d.give_on(s);
   s.set_released();
 }
 

@@ -124,8 +124,8 @@ class cown_base {
   // A queue that is longer is overloaded, and remains so until it is no longer than the low mark:
   // then those who were muted find a queue that they can add to for a while.
   static constexpr std::uint32_t default_threshold = 32;
-  static constexpr std::uint32_t low_mark(std::uint32_t threshold) noexcept {
-    return threshold / 2;
+  static constexpr std::uint32_t mark(std::uint32_t threshold, bool lasts) noexcept {
+    return threshold >> (lasts ? 1 : 0);
   }
 
  private:
@@ -340,7 +340,15 @@ struct behaviour : job {
     for (std::uint32_t i = 0; i < slots; ++i) ::new (self->slots() + i) slot;
     return self;
   }
-  void free() noexcept;
+  void free() noexcept {
+    const std::size_t granules = state_.load(sync::memory_order_relaxed) >> size_shift & size_mask;
+    for (std::uint32_t i = 0; i < count; ++i) slots()[i].~slot();
+    this->~behaviour();
+    if (granules) [[likely]]
+      free_pooled(this, granules);
+    else
+      ::operator delete(static_cast<void*>(this));
+  }
 
  private:
   static constexpr std::size_t head_size() noexcept { return sizeof(job); }

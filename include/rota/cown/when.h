@@ -557,7 +557,18 @@ class request {
         std::get<0>(wishes_).each_word([&](std::uintptr_t w) { b.slots()[0].set(w, 0); });
       } else if constexpr (n > 1) {
         std::array<std::uintptr_t, n> words = words_of(std::index_sequence_for<W...>{});
-        fill_slots(b, words.data(), unique_words(words.data(), n, self->arguments.places.data()));
+        auto& places = self->arguments.places;
+        if (n == 2 && (words[0] ^ words[1]) > slot::low_bits) [[likely]] {
+          // The same as below, for most.
+          const bool swaps = words[1] < words[0];
+          b.slots()[swaps].set(words[0], swaps);
+          b.slots()[!swaps].set(words[1], !swaps);
+          places[0] = swaps;
+          places[1] = !swaps;
+          if ((words[0] | words[1]) & slot::reads) b.set(behaviour::mixed);
+          return b;
+        }
+        fill_slots(b, words.data(), unique_words(words.data(), n, places.data()));
       }
       return b;
     }
@@ -648,21 +659,21 @@ class try_clause {
 
 // Throws for a null cown, and for cowns of two pumps.
 template <class... W>
-void check_wishes(const W&... wishes) {
-  const std::size_t all = (wishes.size() + ... + 0);
-  std::size_t n = 0;
-  [[maybe_unused]] const auto look = [&](std::uintptr_t word) {
-    ++n;
-    if (word == 0) [[unlikely]]
-      null_cown(n, all);
-  };
-  (wishes.each_word(look), ...);
+[[gnu::noinline]] void check_closely(const W&... wishes) {
+  std::vector<std::uintptr_t> words;
+  (wishes.each_word([&](std::uintptr_t w) { words.push_back(w); }), ...);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == 0) null_cown(i + 1, words.size());
+  check_pumps(words.data(), words.size());
+}
+template <class... W>
+[[gnu::always_inline]] inline void check_wishes(const W&... wishes) {
+  bool all_there = true;
+  (wishes.each_word([&](std::uintptr_t word) { all_there &= word != 0; }), ...);
   // The cowns themselves are left alone: others use them.
-  if (all > 1 && cown_access::has_pinned()) [[unlikely]] {
-    std::vector<std::uintptr_t> words;
-    (wishes.each_word([&](std::uintptr_t w) { words.push_back(w); }), ...);
-    check_pumps(words.data(), words.size());
-  }
+  constexpr bool several = sizeof...(W) > 1 || (W::is_range || ...);
+  if (!all_there || (several && cown_access::has_pinned())) [[unlikely]]
+    check_closely(wishes...);
 }
 
 template <class... W>
