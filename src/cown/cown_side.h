@@ -26,8 +26,8 @@ struct cown_side {
 
   // --- the rest is guarded by the lock of the board ---
 
-  // Behaviours that have ended and whose cowns this cown has muted; linked by `link` and `frame`.
-  behaviour* muted_first = nullptr;
+  // Behaviours that have ended and whose cowns this cown has muted.
+  std::vector<behaviour*> muted;
 
   // If this cown is muted: its place in its queue, which was not released.
   slot* muted_at = nullptr;

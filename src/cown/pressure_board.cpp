@@ -13,34 +13,32 @@ namespace rota::detail {
 
 namespace {
 
-// The token of muted cowns is their behaviour, which has ended. Tokens are linked both ways.
-behaviour* previous(const behaviour& token) noexcept {
-  return static_cast<behaviour*>(token.frame.address());
-}
-void set_previous(behaviour& token, behaviour* to) noexcept {
-  token.frame = std::coroutine_handle<>::from_address(to);
-}
-
-void add_token(cown_side& mutor, behaviour& token) noexcept {
-  set_previous(token, nullptr);
-  token.link = mutor.muted_first;
-  if (mutor.muted_first) set_previous(*mutor.muted_first, &token);
-  mutor.muted_first = &token;
+// The token of muted cowns is their behaviour, which has ended: its ready_at is its place among the
+// tokens of its mutor.
+void add_token(cown_side& mutor, behaviour& token) {
+  token.ready_at = static_cast<std::uint32_t>(mutor.muted.size());
+  mutor.muted.push_back(&token);
 }
 
-void remove_token(cown_side& mutor, behaviour& token) noexcept {
-  auto* const next = static_cast<behaviour*>(token.link);
-  behaviour* const before = previous(token);
-  if (before)
-    before->link = next;
-  else
-    mutor.muted_first = next;
-  if (next) set_previous(*next, before);
+void remove_token(cown_side& mutor, const behaviour& token) noexcept {
+  behaviour* const last = mutor.muted.back();
+  mutor.muted[token.ready_at] = last;
+  last->ready_at = token.ready_at;
+  mutor.muted.pop_back();
 }
 
-}  // namespace
-
-namespace {
+// Tokens will be taken one by one from the end. What they lead to is in the cache of whoever muted
+// them: much of it can come at the same time.
+void will_free(const std::vector<behaviour*>& tokens) noexcept {
+  constexpr std::size_t ahead = 8;
+  const std::size_t n = tokens.size();
+  if (n > 2 * ahead) will_write(tokens[n - 1 - 2 * ahead]);
+  if (n <= ahead) return;
+  const slot& s = tokens[n - 1 - ahead]->slots()[0];
+  will_write(&s.cown());
+  if (const std::uintptr_t next = s.next.load(sync::memory_order_relaxed))
+    will_write(&slot::named(next));
+}
 
 // Cowns that something is yet to be done with. Few, mostly, so that no memory is asked for.
 class todo_list {
@@ -352,8 +350,10 @@ void pressure_board::free_muted(dispatch& d, cown_base& first) {
   todo_list todo{first};
   while (const cown_base* const next = todo.take()) {
     cown_side* const side = next->side_.load(sync::memory_order_acquire);
-    while (behaviour* token = side ? side->muted_first : nullptr) {
-      remove_token(*side, *token);
+    while (side && !side->muted.empty()) {
+      will_free(side->muted);
+      behaviour* const token = side->muted.back();
+      side->muted.pop_back();
       for (std::uint32_t i = 0; i < token->count; ++i) {
         slot& s = token->slots()[i];
         // Those that it holds and has not muted are about to be released by complete().

@@ -54,6 +54,9 @@ constexpr auto most_credit = 20us;
 constexpr auto most_debt = 50us;
 constexpr auto first_rest = 50us;
 
+// How long jobs may wait in a queue whose owner works while somebody rests.
+constexpr auto patience = 100us;
+
 // A lookout's naps double from here to there.
 constexpr auto first_nap = 1ms;
 constexpr unsigned nap_doublings = 6;
@@ -187,6 +190,8 @@ void worker::look_at_watchers() {
   last_look_ = points_.load(sync::memory_order_relaxed);
   look_at_watchers();
   take_mail(since);
+  if (home_.resting_.load(sync::memory_order_relaxed) != 0) [[unlikely]]
+    call_for_help();
   if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
     t->fire(*this, index_, sync::now());
   // relaxed: stop() notifies too, and the flag is looked at before sleeping.
@@ -497,6 +502,18 @@ void worker::rest() noexcept {
   home_.resting_.fetch_sub(1, sync::memory_order_relaxed);
   is_tempted_ = false;
   since_ = sync::now();
+}
+
+// Somebody rests, since there were only crumbs. If what is queued here waits for long, there is more.
+void worker::call_for_help() noexcept {
+  const auto now = sync::now();
+  if (ring_.head() >= backlog_end_) {
+    backlog_end_ = ring_.tail();
+    backlog_seen_ = now;
+  } else if (now - backlog_seen_ > patience) {
+    backlog_end_ = 0;
+    home_.end_a_rest();
+  }
 }
 
 bool worker::end_rest() noexcept {

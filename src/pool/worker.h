@@ -159,6 +159,7 @@ class alignas(64) worker {
   void spend(std::chrono::nanoseconds more = {}) noexcept;
   bool is_tired() const noexcept;
   void rest() noexcept;
+  void call_for_help() noexcept;
   bool sees_loot() const noexcept;
   job* scan();
   bool is_politely_left(const worker& victim) noexcept;
@@ -212,6 +213,10 @@ class alignas(64) worker {
   std::chrono::nanoseconds next_rest_{0};
   sync::time_point since_{};
   bool is_tempted_ = false;  // by a queue of one, or a wake-up: a sleep would not last
+
+  // What was queued here when somebody rested: up to this number, at that time.
+  std::uint64_t backlog_end_ = 0;
+  sync::time_point backlog_seen_{};
 
   // A lookout's memory: the point at which it last saw each worker.
   std::vector<std::uint64_t> seen_points_;

@@ -74,8 +74,8 @@ struct inspect {
   template <class F>
   static void each_muted(const cown_base& c, F f) {
     const cown_side* const side = c.side_.peek();
-    for (behaviour* token = side ? side->muted_first : nullptr; token;
-         token = static_cast<behaviour*>(token->link))
+    if (!side) return;
+    for (behaviour* token : side->muted)
       for (std::uint32_t i = 0; i < token->count; ++i)
         if (!token->slots()[i].is_released()) f(token->slots()[i].cown());
   }

@@ -53,9 +53,10 @@ class options {
   bool backpressure = true;
 
   // A worker that finds only crumbs in the queues of others, jobs that they were about to run
-  // themselves, keeps away from them for a while: at most so long. Zero: it is woken for every
-  // crumb, so that nothing ever waits for it, at a price that all workers pay.
-  std::chrono::microseconds longest_rest{400};
+  // themselves, keeps away from them for a while: at most so long, and not while jobs wait for more
+  // than some 100 us behind short steps. Zero: it is woken for every crumb, so that nothing ever
+  // waits for it, at a price that all workers pay.
+  std::chrono::microseconds longest_rest{1000};
 
   // How many threads run_blocking() may use at once.
   unsigned blocking_threads = 256;
