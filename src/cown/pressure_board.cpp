@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <coroutine>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -74,7 +73,7 @@ class pressure_board::locked {
  public:
   locked(pressure_board& board, dispatch& d) noexcept : board_(board), dispatch_(d) {
     // The holder needs less time than a sleep would take.
-    constexpr int spins = sync::is_explored ? 0 : 200;
+    constexpr int spins = sync::is_explored ? 0 : 4000;
     bool is_ours = false;
     for (int i = 0; i < spins && !is_ours; ++i) {
       is_ours = board_.mutex_.try_lock();

@@ -61,6 +61,7 @@ void pool::post(job* j) {
   visitors_.fetch_add(1, sync::memory_order_relaxed);
   // Published first, then somebody is chosen: the other way round a worker that was chosen, and is
   // awake already, could look too early (specs/idle_set).
+  j->ready_at = 0;  // it has not waited elsewhere
   injector_.put(j);
   // Either we see the sleeper or its last look sees the job.
   sync::light_fence();
@@ -72,7 +73,12 @@ void pool::post(job* j) {
   visitors_.fetch_sub(1, sync::memory_order_release);
 }
 
-// What comes from outside is no crumb.
+std::uint64_t pool::points() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& w : workers_) sum += w->points();
+  return sum;
+}
+
 void pool::end_a_rest() noexcept {
   for (auto& w : workers_)
     if (w->end_rest()) return;

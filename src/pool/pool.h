@@ -172,6 +172,12 @@ class pool {
 
   void wake_one(unsigned waker) noexcept;
   void end_a_rest() noexcept;
+  std::uint64_t points() const noexcept;
+
+  // Trials of rests are one worker's at a time, since each changes what the others measure.
+  bool begin_trial() noexcept { return !trial_.exchange(true, sync::memory_order_relaxed); }
+  void end_trial() noexcept { trial_.store(false, sync::memory_order_relaxed); }
+
   void release_watchers(worker& w);
   void check_quiet();
   bool timers_pending() const noexcept;
@@ -194,6 +200,7 @@ class pool {
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> lookout_{idle_set::nobody};
   sync::atomic<unsigned> resting_{0};  // how many workers rest
+  sync::atomic<bool> trial_{false};    // somebody tries whether it is of use
   sync::atomic<int> outside_{0};
   sync::atomic<int> visitors_{0};  // threads of others inside of our functions
   sync::atomic<int> quiet_callers_{0};

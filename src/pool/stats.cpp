@@ -26,7 +26,7 @@ std::string stats::text() const {
       << "ready delay in points: p50 " << ready_delay_quantile(0.50) << ", p99 "
       << ready_delay_quantile(0.99) << ", max " << max_ready_delay << "\n"
       << "steals " << steals << " (" << stolen << " tasks), forks taken " << forks_taken << "\n"
-      << "parks " << parks << ", wakes " << wakes << "\n";
+      << "parks " << parks << ", wakes " << wakes << ", rests " << rests << "\n";
   return out.str();
 }
 

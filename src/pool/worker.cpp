@@ -46,13 +46,11 @@ constexpr auto search_time = 15us;
 // Looks at a queue of one, whose owner works, before it is taken: the owner is about to come to it.
 constexpr unsigned polite_looks = sync::is_explored ? 1 : 32;
 
-// What a sleep costs: a fence in all threads, two switches, and somebody who wakes us.
-constexpr auto price_of_sleep = 20us;
+// Looks between two looks at the clock, for whether it is time for a rest.
+constexpr unsigned looks_a_weighing = 16;
 
-// A worker whose balance is worse than this rests, longer each time until it is even again.
-constexpr auto most_credit = 20us;
-constexpr auto most_debt = 50us;
-constexpr auto first_rest = 50us;
+// With more jobs in all queues nobody rests.
+constexpr std::size_t backlog_size = 128;
 
 // How long jobs may wait in a queue whose owner works while somebody rests.
 constexpr auto patience = 100us;
@@ -73,6 +71,7 @@ worker::worker(pool& home, unsigned index)
       ring_(shared_),
       strict_queue_(strict_ ? std::make_unique<strict_queue>() : nullptr),
       random_(index * 7919u + 1),
+      rests_when_(shared_ && !strict_ ? home.longest_rest_ : 0ns),
       seen_points_(home.workers_.capacity(), ~std::uint64_t{0}),
       visits_(home.workers_.capacity()) {}
 
@@ -192,6 +191,7 @@ void worker::look_at_watchers() {
   take_mail(since);
   if (home_.resting_.load(sync::memory_order_relaxed) != 0) [[unlikely]]
     call_for_help();
+  if (++looks_at_points_ % looks_a_weighing == 0) weigh();
   if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
     t->fire(*this, index_, sync::now());
   // relaxed: stop() notifies too, and the flag is looked at before sleeping.
@@ -207,15 +207,12 @@ void worker::take_mail(std::uint64_t since) {
     if (strict_) {
       ready(j);
     } else {
-      j->ready_at = static_cast<std::uint32_t>(since);
+      j->ready_at = static_cast<std::uint32_t>(since) - j->ready_at;
       ring_.push(j);
     }
     j = next;
   }
-  if (!shared_) return;
-  offer_work();
-  if (home_.resting_.load(sync::memory_order_relaxed) != 0) [[unlikely]]
-    home_.end_a_rest();
+  if (shared_) offer_work();
 }
 
 inline void worker::record_delay(const job* j) noexcept {
@@ -391,7 +388,7 @@ bool worker::is_politely_left(const worker& victim) noexcept {
   if (size != 1 || !moves)
     last.looks = 0;
   else if (++last.looks < polite_looks)
-    return is_tempted_ = true;
+    return true;
   return size == 0;
 }
 
@@ -459,49 +456,75 @@ bool worker::sees_work() const noexcept {
 
 // --- resting ------------------------------------------------------------------------------------
 
-// Others make jobs ready that they could soon run themselves. Being woken for each, or searching
-// all the time, costs them and us more than it brings. So a worker keeps an account of the time
-// that it worked and the time that it looked for work, and if that gets worse and worse it keeps
-// away for a while. To everybody this looks like a long step.
+// To everybody a rest looks like a long step. Who rests has no jobs: it gives them away before.
 
-void worker::earn() noexcept {
+// Whether it is time to rest, see rest_policy.h.
+void worker::weigh() noexcept {
   const auto now = sync::now();
-  balance_ = std::min<std::chrono::nanoseconds>(balance_ + (now - since_), most_credit);
-  since_ = now;
-  if (balance_ >= 0ns)
-    next_rest_ = std::min<std::chrono::nanoseconds>(first_rest, home_.longest_rest_);
+  if (!rests_when_.is_due(now)) return;
+  if (!others_work() || is_much_to_do() || (!rests_when_.counts() && !home_.begin_trial())) {
+    end_trial(now);
+    return;
+  }
+  if (rests_when_.wants_rest(now, home_.points())) {
+    is_tired_ = true;
+    give_away();
+  } else if (!rests_when_.counts()) {
+    home_.end_trial();
+  }
 }
 
-void worker::spend(std::chrono::nanoseconds more) noexcept {
-  const auto now = sync::now();
-  balance_ -= now - since_ + more;
-  since_ = now;
+void worker::end_trial(sync::time_point now) noexcept {
+  if (rests_when_.counts()) home_.end_trial();
+  rests_when_.postpone(now);
 }
 
-// Not for want of work: then a sleep lasts and is cheaper. And only if others work, since somebody
-// has to be there at once.
-bool worker::is_tired() const noexcept {
-  return balance_ < -most_debt && is_tempted_ && home_.longest_rest_ > 0ns && shared_ && !strict_ &&
-         home_.resting_.load(sync::memory_order_relaxed) + idle_.count() + 1 < home_.size();
+// Whether so much is queued that everybody is needed, for a while at least.
+bool worker::is_much_to_do() const noexcept {
+  std::size_t queued = 0;
+  for (unsigned i = 0; i < home_.size(); ++i) queued += home_.at(i).ring_.size();
+  return queued > backlog_size || !forks_.empty();
+}
+
+// Whether there is anybody who neither sleeps nor rests, but us.
+bool worker::others_work() const noexcept {
+  return home_.resting_.load(sync::memory_order_relaxed) + idle_.count() + 1 < home_.size();
+}
+
+// The jobs go on waiting at the rear of somebody else's queue: behind those who were there, none of
+// whom was here.
+void worker::give_away() noexcept {
+  const auto here = static_cast<std::uint32_t>(points());
+  bool any = false;
+  for (;;) {
+    job* j = ring_.pop();
+    if (!j) j = take_next();
+    if (!j) break;
+    j->ready_at = here - j->ready_at;
+    home_.injector_.put(j);
+    any = true;
+  }
+  if (any) offer_work();
 }
 
 void worker::rest() noexcept {
+  is_tired_ = false;
   // Of several who begin at once, one stays up.
-  if (home_.resting_.fetch_add(1, sync::memory_order_relaxed) + 1 < home_.size()) {
-    auto until = since_ + next_rest_;
+  const unsigned resting = home_.resting_.fetch_add(1, sync::memory_order_relaxed) + 1;
+  bool whole = false;
+  if (resting < home_.size()) {
+    auto until = sync::now() + rests_when_.rest_length();
     if (timer_driver* t = home_.timers()) until = std::min(until, t->next(index_));
     bump(rests_);
     resting_.store(1, sync::memory_order_relaxed);
-    // Who brings something from outside wakes us if it sees us; if we miss each other, the end of
-    // the rest is near.
-    if (home_.injector_.empty() && !sees_loot()) sync::futex_wait(resting_, 1, until);
-    resting_.store(0, sync::memory_order_relaxed);
-    next_rest_ = std::min(2 * next_rest_, home_.longest_rest_);
-    balance_ = -most_debt;
+    // If who calls us just misses us, the end of the rest is near.
+    while (sync::now() < until && resting_.load(sync::memory_order_relaxed) != 0)
+      sync::futex_wait(resting_, 1, until);
+    whole = resting_.exchange(0, sync::memory_order_relaxed) != 0;
   }
   home_.resting_.fetch_sub(1, sync::memory_order_relaxed);
-  is_tempted_ = false;
-  since_ = sync::now();
+  if (rests_when_.rested(sync::now(), home_.points(), home_.size() - resting, whole))
+    home_.end_trial();
 }
 
 // Somebody rests, since there were only crumbs. If what is queued here waits for long, there is more.
@@ -525,17 +548,10 @@ bool worker::end_rest() noexcept {
 
 // --- searching and sleeping ---------------------------------------------------------------------
 
-// More than crumbs.
-bool worker::sees_loot() const noexcept {
-  for (unsigned i = 0; i < home_.size(); ++i)
-    if (const worker& w = home_.at(i); w.ring_.size() > 1 || !w.forks_.empty()) return true;
-  return false;
-}
-
 [[gnu::noinline]] job* worker::search() {
   ring_.trim();
-  earn();
-  if (is_tired()) rest();
+  weigh();
+  if (is_tired_) rest();
   bool searching = idle_.begin_search(index_);
   for (;;) {
     if (searching) {
@@ -556,19 +572,13 @@ bool worker::sees_loot() const noexcept {
       return nullptr;
     }
 
-    spend();
-    if (is_tired()) {
-      stop_searching(searching);
-      rest();
-      searching = idle_.begin_search(index_);
-      continue;
-    }
-
     // A ticket is dear: not if it would be given back at once.
     if (searching && sees_work()) continue;
 
+    // Who rests may hold up those who wait until nothing runs.
+    if (home_.resting_.load(sync::memory_order_relaxed) != 0 && !others_work()) home_.end_a_rest();
+
     // Prepare, tell the others, look again, park.
-    spend(price_of_sleep);
     notifier_.prepare_park([&] { idle_.enter(index_, searching); });
     searching = false;
     if (sees_work()) {
@@ -584,10 +594,7 @@ bool worker::sees_loot() const noexcept {
         continue;
       }
     }
-    is_tempted_ = false;
     const bool napped = sleep_until_work();
-    if (!napped) is_tempted_ = true;
-    since_ = sync::now();
     searching = napped ? !idle_.leave(index_) : leave_to_search();
     if (napped)
       if (job* j = take_stuck()) return found_work(searching), j;
@@ -635,15 +642,10 @@ bool worker::sleep_until_work() {
   return lookout && !notified;
 }
 
-void worker::found_work(bool searching) noexcept {
-  spend();
-  stop_searching(searching);
-}
-
-// We leave the search. Producers that saw us searching woke nobody, and those
+// We leave the search with something to do. Producers that saw us searching woke nobody, and those
 // that saw us as the lookout left a job in their next slot to us. So we look whether more is there
 // than we take.
-void worker::stop_searching(bool searching) noexcept {
+void worker::found_work(bool searching) noexcept {
   const bool lookout = home_.lookout_.load(sync::memory_order_relaxed) == index_;
   if (lookout) {
     home_.lookout_.store(idle_set::nobody, sync::memory_order_relaxed);

@@ -26,13 +26,13 @@
 #include <rota/queue/strict_queue.h>
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <source_location>
 #include <vector>
 
 #include "pool/idle_set.h"
+#include "pool/rest_policy.h"
 
 namespace rota::detail {
 
@@ -154,13 +154,13 @@ class alignas(64) worker {
   void take_mail(std::uint64_t since);
 
   job* search();
-  void stop_searching(bool searching) noexcept;
-  void earn() noexcept;
-  void spend(std::chrono::nanoseconds more = {}) noexcept;
-  bool is_tired() const noexcept;
+  void weigh() noexcept;
+  void end_trial(sync::time_point now) noexcept;
+  bool is_much_to_do() const noexcept;
+  bool others_work() const noexcept;
+  void give_away() noexcept;
   void rest() noexcept;
   void call_for_help() noexcept;
-  bool sees_loot() const noexcept;
   job* scan();
   bool is_politely_left(const worker& victim) noexcept;
   bool steal_from(worker& victim);
@@ -207,12 +207,9 @@ class alignas(64) worker {
   std::uint64_t looks_ = 0;
   std::uint64_t shown_ = 0;
 
-  // Whether going out for work pays: time worked less time spent on looking for work, and since
-  // when we do what we do.
-  std::chrono::nanoseconds balance_{0};
-  std::chrono::nanoseconds next_rest_{0};
-  sync::time_point since_{};
-  bool is_tempted_ = false;  // by a queue of one, or a wake-up: a sleep would not last
+  rest_policy rests_when_;
+  bool is_tired_ = false;  // it is time
+  unsigned looks_at_points_ = 0;
 
   // What was queued here when somebody rested: up to this number, at that time.
   std::uint64_t backlog_end_ = 0;

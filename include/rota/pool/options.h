@@ -56,7 +56,7 @@ class options {
   // themselves, keeps away from them for a while: at most so long, and not while jobs wait for more
   // than some 100 us behind short steps. Zero: it is woken for every crumb, so that nothing ever
   // waits for it, at a price that all workers pay.
-  std::chrono::microseconds longest_rest{1000};
+  std::chrono::microseconds longest_rest{2000};
 
   // How many threads run_blocking() may use at once.
   unsigned blocking_threads = 256;

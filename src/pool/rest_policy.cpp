@@ -1,0 +1,82 @@
+#include "pool/rest_policy.h"
+
+#include <algorithm>
+
+namespace rota::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long it works, and at first rests, in a trial. Shorter ones are at the mercy of the machine's
+// other programs.
+constexpr std::chrono::nanoseconds trial = 200us;
+
+// Trials become rarer while the worker is of use: between 2 % and 0.2 % of its time.
+constexpr std::chrono::nanoseconds first_pause = 10ms;
+constexpr std::chrono::nanoseconds last_pause = 100ms;
+
+// Steps that take longer do not suffer from company.
+constexpr double least_rate = 1 / 5000.0;  // a nanosecond
+
+// What a worker has to be worth, as a share of what the others do on average. With one other: a
+// third more steps than without it.
+constexpr double least_use = 1 / 3.0;
+
+}  // namespace
+
+rest_policy::rest_policy(std::chrono::nanoseconds longest) noexcept
+    : longest_rest_(longest),
+      due_(longest.count() > 0 ? sync::time_point::min() : sync::time_point::max()),
+      between_(first_pause),
+      rest_(std::min(trial, longest)) {}
+
+void rest_policy::count_from(sync::time_point now, std::uint64_t steps) noexcept {
+  began_ = now;
+  steps_ = steps;
+}
+
+double rest_policy::rate(sync::time_point now, std::uint64_t steps) const noexcept {
+  const double time = static_cast<double>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now - began_).count());
+  return static_cast<double>(steps - steps_) / std::max(time, 1.0);
+}
+
+bool rest_policy::wants_rest(sync::time_point now, std::uint64_t steps) noexcept {
+  if (!counts_) {
+    counts_ = true;
+    count_from(now, steps);
+    due_ = now + trial;
+    return false;
+  }
+  counts_ = false;
+  with_ = rate(now, steps);
+  count_from(now, steps);
+  if (with_ >= least_rate) return true;
+  due_ = now + between_;
+  return false;
+}
+
+bool rest_policy::rested(sync::time_point now, std::uint64_t steps, unsigned others,
+                         bool whole) noexcept {
+  const bool is_of_use = with_ > rate(now, steps) * (1 + least_use / std::max(others, 1u));
+  if (whole && !is_of_use) {
+    between_ = first_pause;
+    rest_ = std::min(2 * rest_, longest_rest_);
+    counts_ = true;
+    count_from(now, steps);
+    due_ = now + trial;
+    return false;
+  }
+  if (whole) between_ = std::min(2 * between_, last_pause);
+  rest_ = std::min(trial, longest_rest_);
+  due_ = now + between_;
+  return true;
+}
+
+void rest_policy::postpone(sync::time_point now) noexcept {
+  counts_ = false;
+  due_ = now + between_;
+}
+
+}  // namespace rota::detail

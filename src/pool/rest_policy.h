@@ -1,0 +1,69 @@
+// Whether a worker is of use: measured, not guessed.
+//
+// Short steps that touch the same memory can take longer on two cores together than on one alone, and
+// being woken for a job that its owner was about to run costs both more than it brings. So a worker
+// tries now and then how the pool does without it: it works for a while, keeps away for a while, and
+// compares how many steps all workers took. If it makes too little difference it rests, longer each
+// time, and tries again.
+//
+//   works   --trial--> rests a little: all others were about as fast? --yes--> rests longer
+//     ^                                 |no                                      |
+//     +---------------------------------+      works a little, and again  <------+
+//
+// Steps that take long cannot be slow for such reasons, so there is no trial. Nobody rests while jobs
+// wait long or come from outside; that is the worker's to see to.
+//
+// Threads: one worker's.
+#ifndef ROTA_POOL_REST_POLICY_H
+#define ROTA_POOL_REST_POLICY_H
+
+#include <rota/base/sync.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace rota::detail {
+
+class rest_policy {
+ public:
+  // With zero there is never a reason to rest.
+  explicit rest_policy(std::chrono::nanoseconds longest) noexcept;
+
+  // Whether it is time for wants_rest(). Cheap.
+  bool is_due(sync::time_point now) const noexcept { return now >= due_; }
+
+  // Whether a trial is under way: it works, and counts.
+  bool counts() const noexcept { return counts_; }
+
+  // The worker works, or looks for work; the pool has taken so many steps by now. True: it should
+  // rest for rest_length(), and then call rested().
+  bool wants_rest(sync::time_point now, std::uint64_t steps) noexcept;
+  std::chrono::nanoseconds rest_length() const noexcept { return rest_; }
+
+  // It has rested, while `others` did not. True: it was of use, or there is nothing to say, since
+  // the rest was not whole, and the trial is over.
+  bool rested(sync::time_point now, std::uint64_t steps, unsigned others, bool whole) noexcept;
+
+  // The trial cannot be now.
+  void postpone(sync::time_point now) noexcept;
+
+ private:
+  void count_from(sync::time_point now, std::uint64_t steps) noexcept;
+  double rate(sync::time_point now, std::uint64_t steps) const noexcept;
+
+  const std::chrono::nanoseconds longest_rest_;
+  sync::time_point due_;
+  std::chrono::nanoseconds between_;  // two trials
+  std::chrono::nanoseconds rest_;
+
+  // What the count began with.
+  bool counts_ = false;
+  sync::time_point began_{};
+  std::uint64_t steps_ = 0;
+
+  double with_ = 0;  // steps a nanosecond before the rest
+};
+
+}  // namespace rota::detail
+
+#endif
