@@ -132,13 +132,13 @@ void end_behaviour() noexcept {
   activity::root_of(*current_activity()).existing_extras()->behaviour = nullptr;
 }
 
-void report_unobserved(std::exception_ptr error, const char* name) noexcept {
-  const std::string who = std::string("behaviour ") + name;
+listener listener_here() noexcept {
   pool* const home = find_home();
-  if (home)
-    static_cast<runtime_state*>(home->context())->report_unobserved(error, who);
-  else
-    runtime_state::print_unobserved(error, who);
+  return home ? static_cast<runtime_state*>(home->context())->on_unobserved() : nullptr;
+}
+
+void report_unobserved(std::exception_ptr error, const char* name, const listener& who) noexcept {
+  runtime_state::report_unobserved(error, std::string("behaviour ") + name, who.lock().get());
 }
 
 void release_early(behaviour& b, cown_base& c) {

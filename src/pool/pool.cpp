@@ -39,7 +39,10 @@ void pool::start() {
 
 void pool::stop() {
   stopping_.store(true, sync::memory_order_relaxed);
-  for (auto& w : workers_) w->notifier().notify();
+  for (auto& w : workers_) {
+    w->notifier().notify();
+    w->end_rest();
+  }
   for (auto& t : threads_) t.join();
   threads_.clear();
 }

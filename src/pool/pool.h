@@ -3,8 +3,8 @@
 // Promised (`work_conserving`): while a worker sleeps and a job is queued anywhere, somebody is
 // being woken or searches. One job may wait unseen in a worker's next slot behind a step that runs
 // long: for it, one idle worker, the lookout, naps instead of sleeping while others run, and takes
-// what it finds stuck. And a worker for whom there are only crumbs rests, for options::longest_rest
-// at most: to the others it seems to be busy.
+// what it finds stuck. And a worker without which the others get as much done may rest, for
+// options::longest_rest at most (pool/rest_policy.h): to the others it seems to be busy.
 //
 // An idle pool burns no CPU: without a running step the lookout sleeps as well.
 #ifndef ROTA_POOL_POOL_H

@@ -10,14 +10,14 @@ using namespace std::chrono_literals;
 
 // How long it works, and at first rests, in a trial. Shorter ones are at the mercy of the machine's
 // other programs.
-constexpr std::chrono::nanoseconds trial = 200us;
+constexpr std::chrono::nanoseconds trial = sync::is_explored ? 0us : 200us;
 
 // Trials become rarer while the worker is of use: between 2 % and 0.2 % of its time.
-constexpr std::chrono::nanoseconds first_pause = 10ms;
+constexpr std::chrono::nanoseconds first_pause = sync::is_explored ? 0ms : 10ms;
 constexpr std::chrono::nanoseconds last_pause = 100ms;
 
 // Steps that take longer do not suffer from company.
-constexpr double least_rate = 1 / 5000.0;  // a nanosecond
+constexpr double least_rate = sync::is_explored ? 0 : 1 / 5000.0;  // a nanosecond
 
 // What a worker has to be worth, as a share of what the others do on average. With one other: a
 // third more steps than without it.
@@ -27,9 +27,13 @@ constexpr double least_use = 1 / 3.0;
 
 rest_policy::rest_policy(std::chrono::nanoseconds longest) noexcept
     : longest_rest_(longest),
-      due_(longest.count() > 0 ? sync::time_point::min() : sync::time_point::max()),
+      due_(sync::time_point::min()),
       between_(first_pause),
-      rest_(std::min(trial, longest)) {}
+      rest_(first_rest()) {}
+
+std::chrono::nanoseconds rest_policy::first_rest() const noexcept {
+  return sync::is_explored ? longest_rest_ : std::min(trial, longest_rest_);
+}
 
 void rest_policy::count_from(sync::time_point now, std::uint64_t steps) noexcept {
   began_ = now;
@@ -69,7 +73,7 @@ bool rest_policy::rested(sync::time_point now, std::uint64_t steps, unsigned oth
     return false;
   }
   if (whole) between_ = std::min(2 * between_, last_pause);
-  rest_ = std::min(trial, longest_rest_);
+  rest_ = first_rest();
   due_ = now + between_;
   return true;
 }

@@ -1,17 +1,17 @@
 // Whether a worker is of use: measured, not guessed.
 //
-// Short steps that touch the same memory can take longer on two cores together than on one alone, and
-// being woken for a job that its owner was about to run costs both more than it brings. So a worker
-// tries now and then how the pool does without it: it works for a while, keeps away for a while, and
-// compares how many steps all workers took. If it makes too little difference it rests, longer each
-// time, and tries again.
+// Short steps that touch the same memory can take longer on two cores together than on one alone,
+// and being woken for a job that its owner was about to run costs both more than it brings. So a
+// worker tries now and then how the pool does without it: it works for a while, keeps away for a
+// while, and compares how many steps all workers took. If it makes too little difference it rests,
+// longer each time, and tries again.
 //
 //   works   --trial--> rests a little: all others were about as fast? --yes--> rests longer
 //     ^                                 |no                                      |
 //     +---------------------------------+      works a little, and again  <------+
 //
-// Steps that take long cannot be slow for such reasons, so there is no trial. Nobody rests while jobs
-// wait long or come from outside; that is the worker's to see to.
+// Steps that take long cannot be slow for such reasons, so there is no trial. Nobody rests while
+// jobs wait long or come from outside; that is the worker's to see to.
 //
 // Threads: one worker's.
 #ifndef ROTA_POOL_REST_POLICY_H
@@ -26,7 +26,6 @@ namespace rota::detail {
 
 class rest_policy {
  public:
-  // With zero there is never a reason to rest.
   explicit rest_policy(std::chrono::nanoseconds longest) noexcept;
 
   // Whether it is time for wants_rest(). Cheap.
@@ -48,6 +47,7 @@ class rest_policy {
   void postpone(sync::time_point now) noexcept;
 
  private:
+  std::chrono::nanoseconds first_rest() const noexcept;
   void count_from(sync::time_point now, std::uint64_t steps) noexcept;
   double rate(sync::time_point now, std::uint64_t steps) const noexcept;
 

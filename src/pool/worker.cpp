@@ -43,17 +43,14 @@ constexpr std::size_t loot_size = 256;
 // about as long pays for itself.
 constexpr auto search_time = 15us;
 
-// Looks at a queue of one, whose owner works, before it is taken: the owner is about to come to it.
-constexpr unsigned polite_looks = sync::is_explored ? 1 : 32;
-
 // Looks between two looks at the clock, for whether it is time for a rest.
-constexpr unsigned looks_a_weighing = 16;
+constexpr unsigned looks_a_weighing = sync::is_explored ? 1 : 16;
 
 // With more jobs in all queues nobody rests.
 constexpr std::size_t backlog_size = 128;
 
 // How long jobs may wait in a queue whose owner works while somebody rests.
-constexpr auto patience = 100us;
+constexpr auto patience = sync::is_explored ? 0us : 100us;
 
 // A lookout's naps double from here to there.
 constexpr auto first_nap = 1ms;
@@ -71,9 +68,9 @@ worker::worker(pool& home, unsigned index)
       ring_(shared_),
       strict_queue_(strict_ ? std::make_unique<strict_queue>() : nullptr),
       random_(index * 7919u + 1),
-      rests_when_(shared_ && !strict_ ? home.longest_rest_ : 0ns),
-      seen_points_(home.workers_.capacity(), ~std::uint64_t{0}),
-      visits_(home.workers_.capacity()) {}
+      may_rest_(shared_ && !strict_ && home.longest_rest_ > 0ns),
+      rests_when_(home.longest_rest_),
+      seen_points_(home.workers_.capacity(), ~std::uint64_t{0}) {}
 
 // --- queueing -----------------------------------------------------------------------------------
 
@@ -189,11 +186,11 @@ void worker::look_at_watchers() {
   last_look_ = points_.load(sync::memory_order_relaxed);
   look_at_watchers();
   take_mail(since);
+  if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
+    t->fire(*this, index_, sync::now());
   if (home_.resting_.load(sync::memory_order_relaxed) != 0) [[unlikely]]
     call_for_help();
   if (++looks_at_points_ % looks_a_weighing == 0) weigh();
-  if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
-    t->fire(*this, index_, sync::now());
   // relaxed: stop() notifies too, and the flag is looked at before sleeping.
   stopping_ = home_.stopping_.load(sync::memory_order_relaxed);
 }
@@ -379,24 +376,9 @@ job* worker::scan() {
   return nullptr;
 }
 
-// Whether what is queued there is left there: its owner, who is at work, will run it just as soon.
-bool worker::is_politely_left(const worker& victim) noexcept {
-  visit& last = visits_[victim.index_];
-  const std::size_t size = victim.ring_.size();
-  const std::uint64_t point = victim.points();
-  const bool moves = std::exchange(last.point, point) != point;
-  if (size != 1 || !moves)
-    last.looks = 0;
-  else if (++last.looks < polite_looks)
-    return true;
-  return size == 0;
-}
-
 bool worker::steal_from(worker& victim) {
   job* loot[loot_size];
-  if (is_politely_left(victim)) {
-    // Forks may be there, nevertheless.
-  } else if (const std::size_t n = victim.ring_.steal(loot, loot_size)) {
+  if (const std::size_t n = victim.ring_.steal(loot, loot_size)) {
     // Their waits go on counting here.
     const auto there = static_cast<std::uint32_t>(victim.points());
     const auto here = static_cast<std::uint32_t>(points());
@@ -458,25 +440,21 @@ bool worker::sees_work() const noexcept {
 
 // To everybody a rest looks like a long step. Who rests has no jobs: it gives them away before.
 
-// Whether it is time to rest, see rest_policy.h.
+// Whether it is time to rest, see rest_policy.h. It happens when we have nothing to do.
 void worker::weigh() noexcept {
+  if (!may_rest_ || is_tired_) return;
   const auto now = sync::now();
   if (!rests_when_.is_due(now)) return;
-  if (!others_work() || is_much_to_do() || (!rests_when_.counts() && !home_.begin_trial())) {
-    end_trial(now);
-    return;
-  }
-  if (rests_when_.wants_rest(now, home_.points())) {
+  const bool on_trial = rests_when_.counts();
+  if (!others_work() || is_much_to_do() || (!on_trial && !home_.begin_trial())) {
+    if (on_trial) home_.end_trial();
+    rests_when_.postpone(now);
+  } else if (rests_when_.wants_rest(now, home_.points())) {
     is_tired_ = true;
     give_away();
-  } else if (!rests_when_.counts()) {
+  } else if (on_trial) {
     home_.end_trial();
   }
-}
-
-void worker::end_trial(sync::time_point now) noexcept {
-  if (rests_when_.counts()) home_.end_trial();
-  rests_when_.postpone(now);
 }
 
 // Whether so much is queued that everybody is needed, for a while at least.
@@ -486,7 +464,7 @@ bool worker::is_much_to_do() const noexcept {
   return queued > backlog_size || !forks_.empty();
 }
 
-// Whether there is anybody who neither sleeps nor rests, but us.
+// Whether there is anybody, but us, who neither sleeps nor rests.
 bool worker::others_work() const noexcept {
   return home_.resting_.load(sync::memory_order_relaxed) + idle_.count() + 1 < home_.size();
 }
@@ -509,15 +487,16 @@ void worker::give_away() noexcept {
 
 void worker::rest() noexcept {
   is_tired_ = false;
-  // Of several who begin at once, one stays up.
+  // Somebody has to stay up, also if several begin at once. Others may fall asleep now, but then
+  // they look around first.
   const unsigned resting = home_.resting_.fetch_add(1, sync::memory_order_relaxed) + 1;
   bool whole = false;
-  if (resting < home_.size()) {
+  if (resting + idle_.count() < home_.size()) {
     auto until = sync::now() + rests_when_.rest_length();
     if (timer_driver* t = home_.timers()) until = std::min(until, t->next(index_));
     bump(rests_);
     resting_.store(1, sync::memory_order_relaxed);
-    // If who calls us just misses us, the end of the rest is near.
+    // If who calls us misses us, the end of the rest is near.
     while (sync::now() < until && resting_.load(sync::memory_order_relaxed) != 0)
       sync::futex_wait(resting_, 1, until);
     whole = resting_.exchange(0, sync::memory_order_relaxed) != 0;
@@ -527,7 +506,7 @@ void worker::rest() noexcept {
     home_.end_trial();
 }
 
-// Somebody rests, since there were only crumbs. If what is queued here waits for long, there is more.
+// Somebody rests, since we do as well without it. If what is queued here waits for long, we do not.
 void worker::call_for_help() noexcept {
   const auto now = sync::now();
   if (ring_.head() >= backlog_end_) {

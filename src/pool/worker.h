@@ -155,14 +155,12 @@ class alignas(64) worker {
 
   job* search();
   void weigh() noexcept;
-  void end_trial(sync::time_point now) noexcept;
   bool is_much_to_do() const noexcept;
   bool others_work() const noexcept;
   void give_away() noexcept;
   void rest() noexcept;
   void call_for_help() noexcept;
   job* scan();
-  bool is_politely_left(const worker& victim) noexcept;
   bool steal_from(worker& victim);
   job* take_stuck() noexcept;
   bool sees_work() const noexcept;
@@ -207,9 +205,10 @@ class alignas(64) worker {
   std::uint64_t looks_ = 0;
   std::uint64_t shown_ = 0;
 
+  const bool may_rest_;
   rest_policy rests_when_;
-  bool is_tired_ = false;  // it is time
-  unsigned looks_at_points_ = 0;
+  bool is_tired_ = false;         // it is time, and our jobs are given away
+  unsigned looks_at_points_ = 0;  // how many looks there were
 
   // What was queued here when somebody rested: up to this number, at that time.
   std::uint64_t backlog_end_ = 0;
@@ -218,14 +217,6 @@ class alignas(64) worker {
   // A lookout's memory: the point at which it last saw each worker.
   std::vector<std::uint64_t> seen_points_;
   unsigned naps_ = 0;
-
-  // A thief's memory of each worker: the point at which it was last seen, and how often in a row
-  // its only job was left to it.
-  struct visit {
-    std::uint64_t point = 0;
-    unsigned looks = 0;
-  };
-  std::vector<visit> visits_;
 
   // Written here, read by anyone.
   sync::atomic<job*> next_{nullptr};  // also taken by a lookout when a step runs long

@@ -35,6 +35,9 @@ void run_record::wait() noexcept {
 
 runtime_state::runtime_state(options o)
     : options_(std::move(o)),
+      unobserved_(options_.on_unobserved
+                      ? std::make_shared<const unobserved>(options_.on_unobserved)
+                      : nullptr),
       pool_(options_, pool_hooks{fork_access::adopt, claim_job, where, quiet, this}),
       blocking_(options_.blocking_threads),
       lists_(pool_.size()) {
@@ -201,22 +204,23 @@ void runtime_state::add_slab() {
 
 void runtime_state::report_unobserved(std::exception_ptr error, const activity& a) noexcept {
   try {
-    report_unobserved(std::move(error), describe(a));
+    report_unobserved(std::move(error), describe(a), unobserved_.get());
   } catch (...) {
     // Without memory for the text, at least the fact.
     std::fputs("rota: a task ended with an exception that nobody awaits\n", stderr);
   }
 }
 
-void runtime_state::report_unobserved(std::exception_ptr error, const std::string& who) noexcept {
-  if (!options_.on_unobserved) return print_unobserved(error, who);
+void runtime_state::report_unobserved(std::exception_ptr error, const std::string& who,
+                                      const unobserved* listener) noexcept {
+  if (!listener) return print_unobserved(error, who);
   try {
     std::rethrow_exception(error);
   } catch (const cancelled&) {
     return;  // it was asked to stop, and did
   } catch (...) {
   }
-  options_.on_unobserved(error, who);
+  (*listener)(error, who);
 }
 
 void runtime_state::print_unobserved(std::exception_ptr error, const std::string& who) noexcept {

@@ -62,9 +62,11 @@ class runtime_state {
   std::stop_source stop_source_of(const activity& a);
 
   // An exception that nobody awaits, for on_unobserved or, without that, for stderr.
+  using unobserved = std::function<void(std::exception_ptr, const std::string&)>;
   void report_unobserved(std::exception_ptr error, const activity& a) noexcept;
-  void report_unobserved(std::exception_ptr error, const std::string& who) noexcept;
-  static void print_unobserved(std::exception_ptr error, const std::string& who) noexcept;
+  static void report_unobserved(std::exception_ptr error, const std::string& who,
+                                const unobserved* listener) noexcept;
+  const std::shared_ptr<const unobserved>& on_unobserved() const noexcept { return unobserved_; }
 
   // A thread begins or ends waiting: for a task, which may turn out to be in a deadlock, or until
   // nothing can run any more.
@@ -115,7 +117,10 @@ class runtime_state {
   void destroy_rest() noexcept;
   void watch_steps();
 
+  static void print_unobserved(std::exception_ptr error, const std::string& who) noexcept;
+
   const options options_;
+  const std::shared_ptr<const unobserved> unobserved_;  // null: to stderr
   pool pool_;
   blocking_pool blocking_;
 

@@ -592,7 +592,7 @@ TEST(CownConform, EachMutantOfTheModelIsToldFromTheCode) {
     for (std::uint64_t p = 0; p < programs && !told; ++p) {
       const setting s = setting_at(p);
       explanations e{s, model_of(s, mistake)};
-      auto o = with(explore::strategy::pct, 100);
+      auto o = with(explore::strategy::pct, p < chosen_settings().size() ? 500 : 100);
       o.shrink = false;
       told = run(s, e, o).failed;
     }

@@ -36,6 +36,10 @@ rota::options with(unsigned workers) {
   return rota::options{}.with_workers(workers).with_longest_rest(std::chrono::microseconds{0});
 }
 
+// Workers try a rest whenever they may.
+constexpr auto longest_rest = 400us;
+rota::options resting(unsigned workers) { return with(workers).with_longest_rest(longest_rest); }
+
 // Sleeps until the word is at least `wanted`. Shows what was done before.
 void wait_until(word& w, std::uint32_t wanted) {
   for (;;) {
@@ -268,14 +272,14 @@ template <bool Rests>
 void surplus() {
   word arrived{0};
   word ended{0};
-  pool p{Rests ? with(2).with_longest_rest(400us) : with(2), pool_hooks{}};
+  pool p{Rests ? resting(2) : with(2), pool_hooks{}};
   p.start();
   together posters;
   posters.run([&] { p.post(meeting(arrived, 2, ended).job()); });
   p.post(meeting(arrived, 2, ended).job());
   posters.join();
   if (Rests)
-    explore::advance(400us);
+    explore::advance(longest_rest);
   else
     explore::settle();
   explore::check(arrived.peek() == 2, "no job is queued while a worker sleeps");
@@ -292,6 +296,16 @@ detached steps(word& ended, int left) {
       co_await ready_again{};
   }
   count_up(ended);
+}
+
+// Workers that rest give their jobs away, again and again. None is lost, none runs twice, and what
+// they wrote goes with them. Long enough for looks.
+void given_away() {
+  word ended{0};
+  pool p{resting(2), pool_hooks{}};
+  p.start();
+  for (int i = 0; i < 3; ++i) p.post(steps(ended, 40).job());
+  wait_until(ended, 3);
 }
 
 // Jobs that give way wander between the workers; what they wrote goes with them.
@@ -396,7 +410,7 @@ void stuck_without_lookout() {
 // Stops while workers begin, search or sleep.
 template <unsigned Workers>
 void stops() {
-  pool p{with(Workers), pool_hooks{}};
+  pool p{Workers == 2 ? resting(2) : with(Workers), pool_hooks{}};
   p.start();
   if (explore::choose(2)) explore::settle();
   p.stop();
@@ -456,12 +470,12 @@ pool_hooks hooks_of(report& r) {
   return hooks;
 }
 
-template <unsigned Workers, bool Outside>
+template <unsigned Workers, bool Outside, bool Rests = false>
 void standstill() {
   report r;
   r.expected = 1;
   mark m;
-  pool p{with(Workers), hooks_of(r)};
+  pool p{Rests ? resting(Workers) : with(Workers), hooks_of(r)};
   r.home = &p;
   p.start();
   together others;
@@ -667,6 +681,7 @@ const add pools{{
     {"pool.meeting_unwatched", "... with no lookout", mixed_meeting<false>, no_early(pct(3, 1))},
     {"pool.surplus", "jobs come while workers begin", surplus<false>, no_early(pct(3, 1))},
     {"pool.rests", "the same, but workers rest", surplus<true>, no_early(pct(3, 1))},
+    {"pool.rests_give_away", "who rests gives its jobs away", given_away, no_early(pct(3, 1))},
 
     {"pool.stuck_2", "the lookout takes what is stuck", stuck<2, true>, pct(3, 1)},
     {"pool.stuck_begin", "... while the workers begin", stuck<2, false>, pct(3, 1)},
@@ -682,6 +697,7 @@ const add pools{{
     {"pool.standstill_outside_1", "... after the last from outside", standstill<1, true>,
      pct(3, 3)},
     {"pool.standstill_outside_2", "... with two workers", standstill<2, true>, pct(3, 1)},
+    {"pool.standstill_rests", "... that workers rest before", standstill<2, true, true>, pct(3, 1)},
     {"pool.standstill_timer_1", "... after a timer", standstill_timer<1>, pct(3, 1)},
     {"pool.standstill_timer_2", "... with two workers", standstill_timer<2>, pct(3, 1)},
 

@@ -26,7 +26,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <string>
 
 namespace rota {
 
@@ -374,8 +376,13 @@ behaviour* running_behaviour() noexcept;
 pool& home_here();
 pool& home_of(runtime_state& r) noexcept;
 
-// An exception that nobody will see: for options::on_unobserved.
-void report_unobserved(std::exception_ptr error, const char* name) noexcept;
+// Who is to hear of exceptions that nobody awaits: options::on_unobserved of the runtime here, as
+// long as that lives. Null, or later nobody: they go to stderr.
+using listener = std::weak_ptr<const std::function<void(std::exception_ptr, const std::string&)>>;
+listener listener_here() noexcept;
+
+// An exception that nobody will see.
+void report_unobserved(std::exception_ptr error, const char* name, const listener& who) noexcept;
 
 // Begins a task that runs a behaviour: it is the sender of what the task sends.
 void begin_behaviour(behaviour& b);

@@ -5,9 +5,9 @@
 //
 // Promised: when the result is there, the behaviour has given its cowns back. An exception is kept
 // for who awaits the result; if nobody does, it goes to options::on_unobserved (to stderr, if the
-// handle is dropped after the end and on a thread that is none of a runtime's). A behaviour that
-// was dropped before it began (its stop token, the end of the runtime) throws rota::cancelled.
-// Dropping the result does not stop the behaviour.
+// handle is dropped after the end of the runtime). A behaviour that was dropped before it began
+// (its stop token, the end of the runtime) throws rota::cancelled. Dropping the result does not
+// stop the behaviour.
 //
 // Threads: a result belongs to one thread or task at a time. Only tasks can wait for it, those that
 // run behaviours included.
@@ -37,7 +37,11 @@ class result_base {
   result_base& operator=(const result_base&) = delete;
   virtual ~result_base() = default;  // a batch has more to it
 
-  void fail(std::exception_ptr error) noexcept { error_ = std::move(error); }
+  // On a thread of the runtime.
+  void fail(std::exception_ptr error) noexcept {
+    error_ = std::move(error);
+    listener_ = listener_here();
+  }
   void cancel() noexcept { error_ = std::make_exception_ptr(cancelled{}); }
 
   bool is_done() const noexcept { return done_.is_set(); }
@@ -50,7 +54,7 @@ class result_base {
   // True for who leaves last. An exception that nobody has seen is reported.
   bool leave(const char* name) noexcept {
     if (refs_.fetch_sub(1, sync::memory_order_acq_rel) != 1) return false;
-    if (error_) report_unobserved(std::exchange(error_, nullptr), name);
+    if (error_) report_unobserved(std::exchange(error_, nullptr), name, listener_);
     return true;
   }
 
@@ -58,6 +62,7 @@ class result_base {
   sync::atomic<std::uint32_t> refs_{2};
   async_event done_{wait_kind::behaviour};
   std::exception_ptr error_;
+  listener listener_;
 };
 
 struct no_value {};

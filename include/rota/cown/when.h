@@ -245,7 +245,7 @@ struct discard {
   template <class... Args>
   void set_value(Args&&...) const noexcept {}
   void fail(std::exception_ptr error, const char* name) const noexcept {
-    report_unobserved(std::move(error), name);
+    report_unobserved(std::move(error), name, listener_here());
   }
   void cancel() const noexcept {}
   void publish() const noexcept {}

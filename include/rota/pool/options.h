@@ -4,6 +4,8 @@
 #ifndef ROTA_POOL_OPTIONS_H
 #define ROTA_POOL_OPTIONS_H
 
+#include <rota/base/sync.h>
+
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -44,19 +46,20 @@ class options {
   // Gets a line that names the task. Called on the watching thread. Empty: prints to stderr.
   std::function<void(const std::string&)> on_long_step;
 
-  // Gets an exception that ended a task whose handle was detached or dropped. Called on a worker.
-  // Empty: prints to stderr.
+  // Gets an exception that ended a task whose handle was detached or dropped, or a behaviour whose
+  // result nobody awaits. Called on a worker, or where the result is dropped. Empty: prints to
+  // stderr.
   std::function<void(std::exception_ptr, const std::string& task)> on_unobserved;
 
   // Whether behaviours that send to an overloaded cown have their own cowns muted until it has
   // caught up. Off, queues grow without bound: for measuring what it costs.
   bool backpressure = true;
 
-  // A worker that finds only crumbs in the queues of others, jobs that they were about to run
-  // themselves, keeps away from them for a while: at most so long, and not while jobs wait for more
-  // than some 100 us behind short steps. Zero: it is woken for every crumb, so that nothing ever
-  // waits for it, at a price that all workers pay.
-  std::chrono::microseconds longest_rest{2000};
+  // Short steps that share what they touch can be slower on several cores than on fewer. A worker
+  // that has tried, and found that the others get as much done without it, keeps away for a while
+  // and tries again: at most so long, and not while jobs wait for more than some 100 us behind
+  // short steps, or come from outside. Zero: all workers always take part.
+  std::chrono::microseconds longest_rest{sync::is_explored ? 0 : 2000};
 
   // How many threads run_blocking() may use at once.
   unsigned blocking_threads = 256;
