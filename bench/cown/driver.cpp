@@ -1,8 +1,9 @@
 // What does a behaviour of Rota cost? The workloads of bench/cown/README.md.
 //
 // Besides theirs there are the keys backpressure (1: senders to overloaded cowns are muted; 0:
-// not), in flood and entangle threshold (from which length a queue is overloaded), and in kset
-// range (1: the cowns are named by a range and not one by one).
+// not), rest_us (options::longest_rest), stats (1: prints the runtime's own counts), in flood and
+// entangle threshold (from which length a queue is overloaded), and in kset range (1: the cowns are
+// named by a range and not one by one).
 #include <rota/cown/cown.h>
 #include <rota/cown/when.h>
 #include <rota/task/runtime.h>

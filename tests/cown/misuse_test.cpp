@@ -198,6 +198,21 @@ TEST(cown_limits, a_behaviour_that_does_not_give_way_is_named_by_the_watchdog) {
   EXPECT_TRUE(says(texts[0], "let it return a task"));
 }
 
+// Waking all of them for one behaviour would be 8 wake-ups each.
+TEST(cown_limits, a_behaviour_from_outside_wakes_one_worker) {
+  constexpr unsigned behaviours = 50;
+  runtime rt{rota::options{}.with_workers(8)};
+  auto c = make_cown<unsigned>(0u);
+  rt.quiesce();
+  const auto before = rt.statistics().wakes;
+  for (unsigned i = 0; i < behaviours; ++i) {
+    when(rt, c) << [](unsigned& n) { ++n; };
+    rt.quiesce();
+  }
+  EXPECT_EQ(c.unguarded(), behaviours);
+  EXPECT_LE(rt.statistics().wakes - before, behaviours + 8);  // they may still begin
+}
+
 TEST(cown_limits, a_million_cowns_in_one_behaviour) {
   const std::size_t count = rota_test::sanitized ? 100'000 : 1'000'000;
   std::vector<cown_ptr<int>> all;

@@ -266,6 +266,27 @@ TEST_P(when_result_of, an_exception_that_nobody_awaits_is_reported_with_a_name) 
   EXPECT_EQ(c.unguarded(), 1);
 }
 
+// ... also if the handle goes last, on a thread that is none of the runtime's.
+TEST_P(when_result_of, an_exception_is_reported_where_its_handle_is_dropped) {
+  std::vector<text> reports;
+  auto o = options();
+  o.on_unobserved = [&](std::exception_ptr, const text& who) { reports.push_back(who); };
+  when_result<> late;
+  {
+    runtime rt{o};
+    when_result<> r = when(rt) << [] { throw std::runtime_error("in time"); };
+    late = when(rt) << [] { throw std::runtime_error("too late"); };
+    rt.quiesce();
+    EXPECT_EQ(reports.size(), 0u);
+    r = {};
+    EXPECT_EQ(reports.size(), 1u);
+  }
+  ::testing::internal::CaptureStderr();
+  late = {};
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("too late"), text::npos);
+  EXPECT_EQ(reports.size(), 1u) << "who is told may be gone with the runtime";
+}
+
 TEST_P(when_result_of, a_behaviour_may_be_dropped_and_it_runs_all_the_same) {
   auto c = make_cown<int>(0);
   runtime rt{options()};
