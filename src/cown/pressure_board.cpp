@@ -122,9 +122,9 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
     if (overloaded && !c.is(cown_base::high | cown_base::low)) {
       // Found here rather than when it runs next: until then others might send for long. Messages
       // leave c without the lock, and the last of them may have done so unaware of this: so we look
-      // again, before anybody else gets priority.
+      // again, before anybody else gets priority. is_idle() comes first: it shows who has left.
       set_high(c);
-      overloaded = dispatch::is_long(d.home(), c, 0);
+      overloaded = !is_idle(c) && dispatch::is_long(d.home(), c, 0);
       if (overloaded)
         raise(d, c);
       else
@@ -223,10 +223,18 @@ void pressure_board::went_idle(dispatch& d, cown_base& c) noexcept {
   settle_if_idle(d, c);
 }
 
+// Of who leaves, and then looks at the priority, and who gives priority, and then looks here, at
+// least one sees what the other did. Both loads, since one of them shows that the last has left,
+// and with it what it did before.
+bool pressure_board::is_idle(const cown_base& c) noexcept {
+  const slot* const last = c.tail_.load(sync::memory_order_seq_cst);
+  const std::uint32_t readers = c.readers_.load(sync::memory_order_seq_cst);
+  return !last && readers == 0;
+}
+
 void pressure_board::settle_if_idle(dispatch& d, cown_base& c) {
   // Somebody may have come meanwhile, who settles it then.
-  if (c.tail_.load(sync::memory_order_seq_cst) || c.readers_.load(sync::memory_order_seq_cst))
-    return;
+  if (!is_idle(c)) return;
   settle(d, c);
   admit(c);
 }

@@ -101,6 +101,7 @@ class pressure_board {
   void raise(dispatch& d, cown_base& first);
   void settle(dispatch& d, cown_base& c);
   void settle_if_idle(dispatch& d, cown_base& c);
+  static bool is_idle(const cown_base& c) noexcept;
   void calm(dispatch& d, cown_base& c);
   void leave(dispatch& d, slot& s);
   void free_muted(dispatch& d, cown_base& first);

@@ -598,7 +598,43 @@ void raised_between() {
   }
 }
 
-// The same for a behaviour that reads the cown which gets priority.
+// A sender that sees an old count finds a cown too long, and gives it priority, while the last
+// message there ends: whoever comes last takes the priority away, since what the sender sends waits
+// elsewhere.
+template <bool Reads>
+void raised_at_the_end() {
+  const auto c = ordered<2>();
+  const auto from = make_cown<number>(0);
+  const auto other = make_cown<number>(0);
+  c[1].set_threshold(1);
+  std::array<hand, 3> hands;
+  hands[2].press(other);  // so the board is on the alert, and senders look at all receivers
+  hands[0].act([&] {
+    when(c[0]) << [&](number&) {
+      together others;
+      others.run([&] {
+        for (int i = 0; i < 2; ++i)
+          hands[1].act([&] {
+            if (Reads)
+              when(read(c[1])) << look;
+            else
+              when(c[1]) << bump;
+          });
+      });
+      when(from) <<
+          [&](number&) { when(c[0], c[1]) << [](number& x, number& y) { bump(x), bump(y); }; };
+      hands[0].run_all();
+      others.join();
+      explore::check(is_normal(c[1]), "nobody has priority for nothing");
+    };
+  });
+  hands[2].relieve();
+  explore::check(c[0].unguarded().get() == 1 && c[1].unguarded().get() == (Reads ? 1 : 3),
+                 "every behaviour runs");
+  for (const auto& x : {c[0], c[1], from, other}) explore::check(is_normal(x), "and all is normal");
+}
+
+// As raised_on_the_way(), for a behaviour that reads the cown which gets priority.
 void reader_raised() {
   const auto c = ordered<2>();
   const auto by = make_cown<number>(0);
@@ -724,6 +760,9 @@ const add cowns{{
     {"cown.raised_on_the_way", "priority against a hop", raised_on_the_way, all()},
     {"cown.raised_too_late", "priority against the end", raised_too_late, bounded(3, 3)},
     {"cown.raised_between", "priority against two hops", raised_between, all()},
+    {"cown.raised_at_the_end", "priority against the last message", raised_at_the_end<false>,
+     pct(3, 2)},
+    {"cown.raised_at_the_end_read", "... which reads", raised_at_the_end<true>, pct(3, 2)},
     {"cown.reader_raised", "priority against a reader's hop", reader_raised, all()},
     {"cown.overloaded_waits", "an overloaded cown waits for a muted one", overloaded_waits,
      pct(3, 1)},
