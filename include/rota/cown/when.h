@@ -193,12 +193,20 @@ void fill_slots(behaviour& b, const std::uintptr_t* words, std::size_t count) no
 // Throws if these cowns belong to more than one pump.
 void check_pumps(const std::uintptr_t* words, std::size_t count);
 
+// In which slot each of some cowns is. Of one there is nothing to say.
+template <std::size_t Count>
+struct places_of {
+  std::array<std::uint8_t, Count> places{};
+};
+template <std::size_t Count>
+  requires(Count <= 1)
+struct places_of<Count> {};
+
 // How the function gets its arguments if all of them are single cowns: each is in one of the slots.
 template <class... W>
-struct arguments_in_slots {
+struct arguments_in_slots : places_of<sizeof...(W)> {
   static constexpr std::size_t count = sizeof...(W);
   static_assert(count <= 255, "so many cowns are better named by a range");
-  std::array<std::uint8_t, count <= 1 ? 0 : count> places{};
 
   template <class F>
   decltype(auto) call(F& f, behaviour& b) {
@@ -211,7 +219,7 @@ struct arguments_in_slots {
     if constexpr (count <= 1)
       return std::invoke(f, W::value_in(b.slots()[I])...);
     else
-      return std::invoke(f, W::value_in(b.slots()[places[I]])...);
+      return std::invoke(f, W::value_in(b.slots()[this->places[I]])...);
   }
 };
 
