@@ -516,7 +516,7 @@ void send(behaviour& b, pool& home) noexcept {
 }
 
 void complete(behaviour& b) noexcept {
-  const dispatch::place at = dispatch::stop_running(b);
+  const dispatch::stage at = dispatch::stop_running(b);
   if (b.count == 1 && dispatch::complete_one(at.home, at.here, b)) [[likely]]
     return;
   dispatch{at.home}.complete(b);

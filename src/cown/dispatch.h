@@ -42,14 +42,14 @@ class dispatch {
   }
 
   // Where a behaviour ran: the home, and the worker if it was one.
-  struct place {
+  struct stage {
     pool& home;
     worker* here;
   };
 
   // The behaviour has run and will be freed. Values and results that end with it may send, but not
   // in its name.
-  static place stop_running(const behaviour& b) noexcept {
+  static stage stop_running(const behaviour& b) noexcept {
     if (stand_in* const s = stand_in::current()) [[unlikely]] {
       if (s->running() == &b) s->end_running();
       return {s->home(), nullptr};
