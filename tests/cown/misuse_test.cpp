@@ -210,7 +210,8 @@ TEST(cown_limits, a_behaviour_from_outside_wakes_one_worker) {
     rt.quiesce();
   }
   EXPECT_EQ(c.unguarded(), behaviours);
-  EXPECT_LE(rt.statistics().wakes - before, behaviours + 8);  // they may still begin
+  // One each, and now and then one more, for a job that somebody else is about to take.
+  EXPECT_LE(rt.statistics().wakes - before, 2 * behaviours);
 }
 
 TEST(cown_limits, a_million_cowns_in_one_behaviour) {
