@@ -62,9 +62,9 @@ void pool::post(job* j) {
     return;
   }
   visitors_.fetch_add(1, sync::memory_order_relaxed);
+  j->ready_at = 0;  // it has not waited elsewhere
   // Published first, then somebody is chosen: the other way round a worker that was chosen, and is
   // awake already, could look too early (specs/idle_set).
-  j->ready_at = 0;  // it has not waited elsewhere
   injector_.put(j);
   // Either we see the sleeper or its last look sees the job.
   sync::light_fence();

@@ -123,7 +123,7 @@ class cown_base {
     return sent_of(refs_.load(sync::memory_order_relaxed)) - gone_.load(sync::memory_order_relaxed);
   }
 
-  // A queue that is longer is overloaded, and remains so until it is no longer than the low mark:
+  // A queue that is longer is overloaded, and remains so until it is no longer than half of that:
   // then those who were muted find a queue that they can add to for a while.
   static constexpr std::uint32_t default_threshold = 32;
   static constexpr std::uint32_t mark(std::uint32_t threshold, bool lasts) noexcept {

@@ -26,8 +26,8 @@ struct stats {
   std::uint64_t parks = 0;
   std::uint64_t wakes = 0;
 
-  // Times that a worker kept away from others' queues for a while, since there was too little to
-  // bring home (options::longest_rest).
+  // Times that a worker kept away for a while, to try whether the others get as much done without
+  // it, or since they do (options::longest_rest).
   std::uint64_t rests = 0;
 
   // How many scheduling points of its worker a ready task waited: the largest, and how many waits
