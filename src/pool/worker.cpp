@@ -169,6 +169,19 @@ inline job* worker::bypass_queue() {
   return nullptr;
 }
 
+bool worker::pass_point() {
+  if (strict_) return false;
+  const std::uint64_t point = points_.load(sync::memory_order_relaxed) + 1;
+  // release: as in pick().
+  points_.store(point, sync::memory_order_release);
+  if (point - last_look_ >= look_every) [[unlikely]]
+    look();
+  if (stopping_ || next_.load(sync::memory_order_relaxed) != nullptr || !ring_.empty())
+    return false;
+  ready_awaits_ = ready_awaits_per_step;
+  return true;
+}
+
 void worker::look_at_watchers() {
   // Looks at guards change nothing, so they are no reason for more looks: guards that do not hold
   // would keep each other, and the worker, awake.

@@ -85,6 +85,15 @@ class alignas(64) worker {
   // The step that runs was only a look at a guard: it changed nothing.
   void step_was_a_look() noexcept { ++looks_; }
 
+  // A scheduling point inside of the running job, between two pieces of its work. True: nobody else
+  // is ready here, and the job may go on. False: it gives way.
+  bool pass_point();
+
+  // With a watchdog: what the running job is busy with. Null, or a text that stays for ever.
+  void set_running_name(const char* name) noexcept {
+    name_.store(name, sync::memory_order_relaxed);
+  }
+
   // --- fork-join ---
 
   fork_deque& forks() noexcept { return forks_; }

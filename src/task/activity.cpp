@@ -166,6 +166,15 @@ bool give_way(std::coroutine_handle<> leaf, bool& stopped) noexcept {
   return true;
 }
 
+bool take_turns(std::coroutine_handle<> leaf) noexcept {
+  worker& w = running_worker();
+  if (w.pass_point()) return false;
+  activity& a = running(w);
+  a.frame = leaf;
+  w.push(&a);
+  return true;
+}
+
 bool go_on(std::coroutine_handle<> leaf) noexcept {
   worker& w = running_worker();
   if (!w.home().is_strict() && !w.share_is_spent()) return false;
@@ -200,6 +209,18 @@ bool claim(activity& a) noexcept { return a.claim(); }
 void* awaiter_of(const activity& a) noexcept { return a.awaiter(); }
 
 void make_ready(activity& a) noexcept { runtime_state::of(a).workers().post(&a); }
+
+void set_purpose(void* purpose) {
+  activity::root_of(running(running_worker())).get_extras().purpose = purpose;
+}
+
+void* purpose() noexcept {
+  worker* const w = worker::here();
+  job* const j = w ? w->current() : nullptr;
+  if (!j || (j->state_.load(sync::memory_order_relaxed) & job::is_behaviour)) return nullptr;
+  const extras* const e = activity::root_of(static_cast<activity&>(*j)).existing_extras();
+  return e ? e->purpose : nullptr;
+}
 
 activity* current_activity() noexcept { return &running(running_worker()); }
 

@@ -31,6 +31,7 @@ struct extras {
   std::string name;
   spin_lock lock;            // guards name
   job* behaviour = nullptr;  // which the task runs; the task's own
+  void* purpose = nullptr;   // of the layer of events; the task's own
 };
 
 class activity : public job {

@@ -45,6 +45,8 @@ const char* text_of(wait_kind kind) noexcept {
       return "waits for the end of a behaviour";
     case wait_kind::admission:
       return "waits for a cown to have room";
+    case wait_kind::turn:
+      return "waits for its turn in a group of handlers";
   }
   return "";
 }

@@ -50,6 +50,7 @@ enum class wait_kind : std::uint8_t {
   blocking,
   behaviour,
   admission,
+  turn,
 };
 
 // The part of a promise that does not depend on the result.
@@ -97,6 +98,10 @@ void finish_task(std::coroutine_handle<> frame, promise_base& promise) noexcept;
 // The running task gives way: true. False with `stopped` set if it was asked to stop.
 bool give_way(std::coroutine_handle<> leaf, bool& stopped) noexcept;
 
+// A scheduling point between two pieces of work of the running task. False: nobody else is ready on
+// this worker, and the task goes on. True: it was queued.
+bool take_turns(std::coroutine_handle<> leaf) noexcept;
+
 // An await found what it wanted. False: go on at once. True: the step's share of such awaits is
 // spent, or the order is strict, and the task was queued.
 bool go_on(std::coroutine_handle<> leaf) noexcept;
@@ -142,6 +147,10 @@ void make_ready(activity& a) noexcept;
 
 // The activity of the running task.
 activity* current_activity() noexcept;
+
+// What the running task is there for, as the layer of events sees it: a pointer of its own.
+void set_purpose(void* purpose);
+void* purpose() noexcept;
 
 // Whether the running task was asked to stop and is not shielded.
 bool stop_requested() noexcept;

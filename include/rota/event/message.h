@@ -1,0 +1,197 @@
+// A message that subscribers share: one object, not copied, that nobody changes.
+//
+//   void on_scan(rota::message<scan> m) { latest = std::move(m); }   // keeps it, at no cost
+//
+//   auto m = publisher.loan();             // to be filled in place: a large one is never copied
+//   fill(m->ranges);
+//   publisher.publish(std::move(m));
+//
+// Threads: each handle is one thread's, the message is everybody's to read.
+#ifndef ROTA_EVENT_MESSAGE_H
+#define ROTA_EVENT_MESSAGE_H
+
+#include <rota/base/frame_pool.h>
+#include <rota/base/sync.h>
+#include <rota/event/type_support.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+namespace rota {
+
+namespace detail {
+
+struct message_base;
+
+// What a transport knows of a type of messages.
+struct message_type {
+  const std::type_info* type;
+  const type_support* support;  // its name, and its codec if it can go over a wire
+  void (*destroy)(message_base& m) noexcept;
+  void* (*value)(message_base& m) noexcept;
+  message_base* (*make)();  // one to read into; null if it cannot go over a wire
+
+  friend bool operator==(const message_type& a, const message_type& b) noexcept {
+    return a.type == b.type || *a.type == *b.type;
+  }
+};
+
+struct message_base {
+  explicit message_base(const message_type& t) noexcept : type(&t) {}
+
+  void add_ref() noexcept { refs.fetch_add(1, sync::memory_order_relaxed); }
+  void drop_ref() noexcept {
+    // acq_rel: what others read comes before the end.
+    if (refs.fetch_sub(1, sync::memory_order_acq_rel) == 1) type->destroy(*this);
+  }
+  // acquire: pairs with drop_ref(); who is alone may change it.
+  bool is_alone() const noexcept { return refs.load(sync::memory_order_acquire) == 1; }
+
+  sync::atomic<std::uint32_t> refs{1};
+  const message_type* type;
+};
+
+// A pointer that counts, without the type.
+class message_ref {
+ public:
+  message_ref() noexcept = default;
+  explicit message_ref(message_base* adopted) noexcept : message_(adopted) {}
+  message_ref(const message_ref& other) noexcept : message_(other.message_) {
+    if (message_) message_->add_ref();
+  }
+  message_ref(message_ref&& other) noexcept : message_(std::exchange(other.message_, nullptr)) {}
+  message_ref& operator=(message_ref other) noexcept {
+    std::swap(message_, other.message_);
+    return *this;
+  }
+  ~message_ref() {
+    if (message_) message_->drop_ref();
+  }
+  explicit operator bool() const noexcept { return message_ != nullptr; }
+  message_base* get() const noexcept { return message_; }
+  message_base* operator->() const noexcept { return message_; }
+  message_base& operator*() const noexcept { return *message_; }
+
+ private:
+  message_base* message_ = nullptr;
+};
+
+template <class M>
+struct message_of final : message_base {
+  template <class... Args>
+  explicit message_of(Args&&... args)
+      : message_base(type_of()), value(std::forward<Args>(args)...) {}
+
+  static constexpr bool is_pooled = alignof(M) <= frame_granule;
+
+  template <class... Args>
+  static message_of* make(Args&&... args) {
+    void* const memory = is_pooled
+                             ? allocate_frame(sizeof(message_of))
+                             : ::operator new(sizeof(message_of), std::align_val_t{alignof(M)});
+    try {
+      return ::new (memory) message_of(std::forward<Args>(args)...);
+    } catch (...) {
+      give_back(memory);
+      throw;
+    }
+  }
+
+  static const message_type& type_of() noexcept {
+    static const message_type type = make_type();
+    return type;
+  }
+
+  M value;
+
+ private:
+  static void give_back(void* memory) noexcept {
+    if constexpr (is_pooled)
+      free_frame(memory, sizeof(message_of));
+    else
+      ::operator delete(memory, std::align_val_t{alignof(M)});
+  }
+  static void destroy(message_base& m) noexcept {
+    auto& self = static_cast<message_of&>(m);
+    self.~message_of();
+    give_back(&self);
+  }
+  static message_type make_type() noexcept {
+    message_type t{&typeid(M), type_support_of<M>(), destroy,
+                   [](message_base& m) noexcept -> void* {
+                     return std::addressof(static_cast<message_of&>(m).value);
+                   },
+                   nullptr};
+    if constexpr (described<M>) t.make = []() -> message_base* { return make(); };
+    return t;
+  }
+};
+
+// The message as bytes, for a type that has a codec.
+std::vector<std::byte> encode(const message_base& m);
+
+// A message of bytes, or nothing and what is wrong with them.
+message_ref decode(const message_type& type, std::span<const std::byte> bytes, std::string& error);
+
+}  // namespace detail
+
+// A message that was received.
+template <class M>
+class message {
+ public:
+  message() noexcept = default;
+  explicit operator bool() const noexcept { return static_cast<bool>(ref_); }
+  const M& operator*() const noexcept { return of().value; }
+  const M* operator->() const noexcept { return &of().value; }
+
+  // The message itself: moved out if nobody else has it, otherwise a copy.
+  M take() && {
+    auto& m = const_cast<detail::message_of<M>&>(of());
+    if constexpr (std::is_copy_constructible_v<M>) {
+      if (!m.is_alone()) return M(m.value);
+    }
+    return M(std::move(m.value));
+  }
+
+  // For the layers of Rota.
+  explicit message(detail::message_ref r) noexcept : ref_(std::move(r)) {}
+  const detail::message_ref& ref() const noexcept { return ref_; }
+
+ private:
+  const detail::message_of<M>& of() const noexcept {
+    return static_cast<const detail::message_of<M>&>(*ref_);
+  }
+  detail::message_ref ref_;
+};
+
+// A message that is still to be published, and nobody else's.
+template <class M>
+class loan {
+ public:
+  template <class... Args>
+  explicit loan(std::in_place_t, Args&&... args)
+      : ref_(detail::message_of<M>::make(std::forward<Args>(args)...)) {}
+  loan(loan&&) noexcept = default;
+  loan& operator=(loan&&) noexcept = default;
+
+  M& operator*() const noexcept { return static_cast<detail::message_of<M>&>(*ref_).value; }
+  M* operator->() const noexcept { return &**this; }
+
+  // For the layers of Rota.
+  detail::message_ref release() noexcept { return std::move(ref_); }
+
+ private:
+  detail::message_ref ref_;
+};
+
+}  // namespace rota
+
+#endif

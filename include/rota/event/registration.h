@@ -1,0 +1,34 @@
+// What node::subscribe, serve and every give.
+#ifndef ROTA_EVENT_REGISTRATION_H
+#define ROTA_EVENT_REGISTRATION_H
+
+#include <rota/event/core.h>
+
+#include <string>
+#include <utility>
+
+namespace rota {
+
+// A handler of a node: a subscription, a server or a timer. The node keeps it; dropping the handle
+// does nothing.
+class registration {
+ public:
+  registration() noexcept = default;
+  registration(detail::executor& home, detail::handler_ref<> h) noexcept
+      : home_(&home), handler_(std::move(h)) {}
+
+  explicit operator bool() const noexcept { return static_cast<bool>(handler_); }
+  const std::string& name() const noexcept { return handler_->name(); }
+  handler_counters counters() const { return handler_->counters(); }
+
+  // Takes the handler out of use: its function does not run any more when this returns, except if
+  // it is called by that function itself. What waits is dropped.
+  void remove() noexcept;
+
+ private:
+  detail::executor* home_ = nullptr;
+  detail::handler_ref<> handler_;
+};
+}  // namespace rota
+
+#endif

@@ -1,0 +1,154 @@
+#include "event/executor.h"
+
+#include <rota/base/assert.h>
+#include <rota/task/errors.h>
+#include <rota/task/spawn.h>
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "pool/pool.h"
+#include "pool/worker.h"
+#include "task/activity.h"
+#include "task/runtime_state.h"
+
+namespace rota::detail {
+
+namespace {
+
+// Between two handlers: whoever else is ready has its turn.
+struct turn_end {
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> leaf) const noexcept { return take_turns(leaf); }
+  void await_resume() const noexcept {}
+};
+
+// The watchdog may look at a name after its handler is gone, so a copy stays. There are as many as
+// there are different names.
+const char* lasting(const std::string& name) {
+  static sync::mutex mutex;
+  static std::set<std::string> all;
+  const std::lock_guard guard{mutex};
+  return all.insert(name).first->c_str();
+}
+
+const job* job_here() noexcept {
+  if (const stand_in* here = stand_in::current()) return here->running();
+  const worker* const w = worker::here();
+  return w ? w->current() : nullptr;
+}
+
+}  // namespace
+
+void handler::runs_here() noexcept { runs_as_.store(job_here(), sync::memory_order_relaxed); }
+
+executor::executor(runtime& rt) : runtime_(rt), runners_(rt.workers()) {
+  for (unsigned i = 0; i < rt.workers(); ++i) rt.spawn(runner(i));
+}
+
+void executor::stop() noexcept {
+  stopping_.store(true, sync::memory_order_relaxed);
+  wakes_.release(runtime_.workers());
+  worker* const w = worker::here();
+  // acquire: the last access of each runner comes before the end.
+  for (std::uint32_t left; (left = runners_.load(sync::memory_order_acquire)) != 0;) {
+    if (w)
+      w->help();
+    else
+      sync::futex_wait(runners_, left);
+  }
+}
+
+void executor::leave() noexcept {
+  // release: pairs with the destructor, which may go on at once; to wake up who sleeps on memory
+  // that is gone does no harm.
+  runners_.fetch_sub(1, sync::memory_order_release);
+  sync::futex_wake(runners_, 1);
+}
+
+task<void> executor::runner(unsigned number) {
+  this_task::set_name("event runner " + std::to_string(number));
+  const bool watched = state_of(runtime_).settings().watchdog.count() > 0;
+  try {
+    while (!stopping_.load(sync::memory_order_relaxed)) {
+      aftermath then;
+      handler* h = schedule_.take(then);
+      settle(std::exchange(then, {}));
+      while (h) {
+        const run_end end = run(*h, watched);
+        h = end == run_end::detached ? schedule_.take(then)
+                                     : schedule_.finish_and_take(*h, end == run_end::more, then);
+        settle(std::exchange(then, {}));
+        co_await turn_end{};
+      }
+      co_await wakes_.acquire();
+    }
+  } catch (const cancelled&) {
+    // The runtime ends.
+  }
+  leave();
+}
+
+// Not part of the coroutine, which must not know the worker.
+[[gnu::noinline]] run_end executor::run(handler& h, bool watched) noexcept {
+  h.runs_here();
+  if (!watched) return h.run();
+  worker& w = *worker::here();
+  w.set_running_name(lasting(h.name()));
+  const run_end end = h.run();
+  w.set_running_name(nullptr);
+  return end;
+}
+
+void executor::settle(aftermath then) noexcept {
+  then.settle();
+  if (then.wakes) wakes_.release(then.wakes);
+}
+
+void executor::trigger(handler* all) noexcept {
+  settle(schedule_.trigger(all));
+  while (handler* const h = all) {
+    all = h->trigger_next_;
+    h->drop_ref();
+  }
+}
+
+void executor::remove(handler& h) noexcept {
+  schedule_.remove(h);
+  h.close();
+  // A run that waits for itself would wait for ever.
+  const job* const here = job_here();
+  if (here && h.runs_as_.load(sync::memory_order_relaxed) == here) return;
+  idle_watch ended{idle_watch::by::thread};
+  if (schedule_.watch(h, ended)) ended.wait();
+}
+
+bool executor::leave_group(handler& h) noexcept {
+  if (!schedule_.has_group(h)) return false;
+  settle(schedule_.leave_group(h));
+  return true;
+}
+
+bool executor::entry::await_suspend(std::coroutine_handle<> leaf) noexcept {
+  return !schedule_.enter_group(handler_, current_activity(), [&] {
+    // Not to be cancelled: a group is not held for long.
+    current_activity()->begin_wait(*worker::here(), leaf, wait_kind::turn, this, false);
+  });
+}
+
+handler* executor::running_here() noexcept { return static_cast<handler*>(purpose()); }
+
+void trigger_list::flush() noexcept {
+  last_ = nullptr;
+  home_.trigger(std::exchange(first_, nullptr));
+}
+
+void finish_run(executor& home, handler& h, bool more) noexcept { home.finish(h, more); }
+
+void report_failure(executor& home, const handler& h, std::exception_ptr error) noexcept {
+  runtime_state::report_unobserved(std::move(error), h.name(),
+                                   state_of(home.home()).on_unobserved().get());
+}
+
+}  // namespace rota::detail

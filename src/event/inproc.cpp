@@ -1,0 +1,408 @@
+#include "event/inproc.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "event/names.h"
+
+namespace rota::detail {
+
+namespace {
+
+[[noreturn]] void wrong_type(const char* what, const std::string& name, std::string_view there,
+                             const endpoint& e) {
+  throw std::invalid_argument(std::string(what) + " " + quoted(name) + " carries " +
+                              std::string(there) + ", but node " + quoted(e.node) + " asks for " +
+                              std::string(e.type->support->name) +
+                              (e.reply ? " -> " + std::string(e.reply->support->name) : ""));
+}
+
+// Takes an element out of a list of pointers.
+template <class T>
+void take_out(std::vector<T*>& all, const T* one) noexcept {
+  all.erase(std::find(all.begin(), all.end(), one));
+}
+
+}  // namespace
+
+// --- topics -------------------------------------------------------------------------------------
+
+class inproc::topic {
+ public:
+  topic(inproc& home, const endpoint& e) : name(e.name), type(e.type), home_(home) {}
+  ~topic() { home_.forget(home_.topics_, name); }
+
+  const std::string name;
+  const message_type* const type;
+
+  spin_lock lock;
+  // All below: guarded by lock.
+  std::vector<topic_writer*> writers;
+  std::vector<topic_reader*> readers;
+  message_ref last;  // for late joiners
+
+ private:
+  inproc& home_;
+};
+
+class inproc::topic_reader final : public reader {
+ public:
+  topic_reader(std::shared_ptr<topic> t, const endpoint& e, message_sink& s, executor& home)
+      : topic_(std::move(t)), node(e.node), depth(e.qos.depth), sink(s) {
+    trigger_list first{home};
+    topic_->lock.lock();
+    try {
+      topic_->readers.push_back(this);
+    } catch (...) {
+      topic_->lock.unlock();
+      throw;
+    }
+    if (e.qos.late_joiner && topic_->last) sink.offer(topic_->last, first);
+    topic_->lock.unlock();
+  }
+  ~topic_reader() override {
+    spin_guard guard{topic_->lock};
+    take_out(topic_->readers, this);
+  }
+
+ private:
+  const std::shared_ptr<topic> topic_;
+
+ public:
+  const std::string node;
+  const std::size_t depth;
+  message_sink& sink;
+};
+
+class inproc::topic_writer final : public writer {
+ public:
+  topic_writer(std::shared_ptr<topic> t, const endpoint& e, executor& home)
+      : topic_(std::move(t)), home_(home), keeps_last_(e.qos.late_joiner), node(e.node) {
+    spin_guard guard{topic_->lock};
+    topic_->writers.push_back(this);
+  }
+  ~topic_writer() override {
+    spin_guard guard{topic_->lock};
+    take_out(topic_->writers, this);
+  }
+
+  void write(const message_ref& m, written& outcome) override {
+    trigger_list first{home_};
+    message_ref before;  // ends after the lock is given back: it may be the last to have it
+    spin_guard guard{topic_->lock};
+    ++published;
+    if (keeps_last_) before = std::exchange(topic_->last, m);
+    for (topic_reader* r : topic_->readers) {
+      switch (r->sink.offer(m, first)) {
+        case message_sink::outcome::taken:
+          ++outcome.taken;
+          break;
+        case message_sink::outcome::dropped:
+          break;
+        case message_sink::outcome::refused:
+          ++outcome.refused;
+          break;
+        case message_sink::outcome::full: {
+          handler& owner = r->sink.owner();
+          owner.add_ref();
+          outcome.full.push_back({handler_ref<>{&owner}, m});
+          break;
+        }
+      }
+    }
+    guard.release();
+  }
+
+ private:
+  const std::shared_ptr<topic> topic_;
+  executor& home_;
+  const bool keeps_last_;
+
+ public:
+  const std::string node;
+  std::uint64_t published = 0;  // guarded by the lock of the topic
+};
+
+std::shared_ptr<inproc::topic> inproc::topic_of(const endpoint& e) {
+  std::shared_ptr<topic> t;  // if it is the last to know it, it ends without the lock
+  const std::lock_guard guard{mutex_};
+  std::weak_ptr<topic>& known = topics_[e.name];
+  t = known.lock();
+  if (!t) known = t = std::make_shared<topic>(*this, e);
+  if (!(*t->type == *e.type)) wrong_type("topic", e.name, t->type->support->name, e);
+  return t;
+}
+
+std::unique_ptr<writer> inproc::advertise(const endpoint& e) {
+  return std::make_unique<topic_writer>(topic_of(e), e, home_);
+}
+
+std::unique_ptr<reader> inproc::subscribe(const endpoint& e, message_sink& sink) {
+  return std::make_unique<topic_reader>(topic_of(e), e, sink, home_);
+}
+
+// --- services -----------------------------------------------------------------------------------
+
+// Calls that nobody has taken, first in, first out, and who could take them.
+class inproc::service {
+ public:
+  service(inproc& home, const endpoint& e)
+      : name(e.name), request(e.type), reply(e.reply), home_(home) {}
+  ~service() {
+    complete_all(take_all());
+    home_.forget(home_.services_, name);
+  }
+
+  void call(const call_ref& c, executor& home);
+  void forget() noexcept;
+  call_ref take() noexcept;
+  call_state* take_all() noexcept;
+  static void complete_all(call_state* list) noexcept;
+  void trigger_idle(trigger_list& first) noexcept;
+
+  const std::string name;
+  const message_type* const request;
+  const message_type* const reply;
+
+  spin_lock lock;
+  // All below: guarded by lock.
+  std::vector<service_server*> servers;
+  std::vector<service_client*> clients;
+  std::size_t next = 0;  // whose turn it is among the servers
+  call_state* first = nullptr;
+  call_state* last = nullptr;
+  std::size_t waiting = 0;
+  std::size_t forgotten = 0;  // of those, at most
+
+ private:
+  inproc& home_;
+};
+
+class inproc::service_server final : public served {
+ public:
+  service_server(std::shared_ptr<service> s, const endpoint& e, request_sink& to, bool held,
+                 executor& home)
+      : service_(std::move(s)), home_(home), node(e.node), sink(to), owned(held) {
+    spin_guard guard{service_->lock};
+    service_->servers.push_back(this);
+  }
+  ~service_server() override { withdraw(); }
+
+  call_ref take() noexcept override {
+    spin_guard guard{service_->lock};
+    return withdrawn_ ? call_ref{} : service_->take();
+  }
+  bool rest() noexcept override {
+    spin_guard guard{service_->lock};
+    return owned = !withdrawn_ && service_->first;
+  }
+  void withdraw() noexcept override {
+    trigger_list others{home_};
+    call_state* left = nullptr;
+    {
+      spin_guard guard{service_->lock};
+      if (std::exchange(withdrawn_, true)) return;
+      take_out(service_->servers, this);
+      if (service_->servers.empty())
+        left = service_->take_all();
+      else if (service_->first)
+        service_->trigger_idle(others);
+    }
+    service::complete_all(left);
+  }
+
+ private:
+  const std::shared_ptr<service> service_;
+  executor& home_;
+
+ public:
+  const std::string node;
+  request_sink& sink;
+  bool owned;  // guarded by the service's lock: the schedule has its handler, or is about to
+
+ private:
+  bool withdrawn_ = false;  // guarded by the service's lock
+};
+
+class inproc::service_client final : public reader {
+ public:
+  service_client(std::shared_ptr<service> s, const endpoint& e)
+      : service_(std::move(s)), node(e.node) {
+    spin_guard guard{service_->lock};
+    service_->clients.push_back(this);
+  }
+  ~service_client() override {
+    spin_guard guard{service_->lock};
+    take_out(service_->clients, this);
+  }
+
+ private:
+  const std::shared_ptr<service> service_;
+
+ public:
+  const std::string node;
+};
+
+// With the lock held.
+void inproc::service::trigger_idle(trigger_list& to) noexcept {
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    service_server& s = *servers[(next + i) % servers.size()];
+    if (std::exchange(s.owned, true)) continue;
+    next = (next + i + 1) % servers.size();
+    to.add(s.sink.owner());
+    return;
+  }
+}
+
+void inproc::service::call(const call_ref& c, executor& home) {
+  trigger_list triggered{home};
+  spin_guard guard{lock};
+  if (servers.empty()) {
+    guard.release();
+    c->complete(call_state::status::no_responder, {}, "no server of " + quoted(name));
+    return;
+  }
+  c->add_ref();
+  c->next = nullptr;
+  (last ? last->next : first) = c.get();
+  last = c.get();
+  ++waiting;
+  trigger_idle(triggered);
+  guard.release();
+}
+
+// With the lock held.
+call_ref inproc::service::take() noexcept {
+  while (call_state* const c = first) {
+    first = c->next;
+    if (!first) last = nullptr;
+    --waiting;
+    call_ref taken{c};
+    if (c->is_pending()) return taken;
+    if (forgotten > 0) --forgotten;
+  }
+  return {};
+}
+
+// With the lock held, or by the last who knows it.
+call_state* inproc::service::take_all() noexcept {
+  waiting = forgotten = 0;
+  last = nullptr;
+  return std::exchange(first, nullptr);
+}
+
+void inproc::service::complete_all(call_state* list) noexcept {
+  while (list) {
+    const call_ref c{std::exchange(list, list->next)};
+    c->complete(call_state::status::no_responder, {}, "the last server has left");
+  }
+}
+
+// A call that waits here was completed. They go when half of the queue is such calls, so each costs
+// constant time.
+void inproc::service::forget() noexcept {
+  call_state* gone = nullptr;
+  {
+    spin_guard guard{lock};
+    if (++forgotten * 2 <= waiting) return;
+    call_state* all = take_all();
+    while (all) {
+      call_state* const c = std::exchange(all, all->next);
+      if (!c->is_pending()) {
+        c->next = std::exchange(gone, c);
+        continue;
+      }
+      c->next = nullptr;
+      (last ? last->next : first) = c;
+      last = c;
+      ++waiting;
+    }
+  }
+  while (gone) call_ref{std::exchange(gone, gone->next)};
+}
+
+std::shared_ptr<inproc::service> inproc::service_of(const endpoint& e) {
+  std::shared_ptr<service> s;  // as in topic_of()
+  const std::lock_guard guard{mutex_};
+  std::weak_ptr<service>& known = services_[e.name];
+  s = known.lock();
+  if (!s) known = s = std::make_shared<service>(*this, e);
+  if (!(*s->request == *e.type && *s->reply == *e.reply))
+    wrong_type(
+        "service", e.name,
+        std::string(s->request->support->name) + " -> " + std::string(s->reply->support->name), e);
+  return s;
+}
+
+std::shared_ptr<inproc::service> inproc::find_service(const std::string& name) const {
+  const std::lock_guard guard{mutex_};
+  const auto found = services_.find(name);
+  return found == services_.end() ? nullptr : found->second.lock();
+}
+
+std::unique_ptr<served> inproc::serve(const endpoint& e, request_sink& sink, bool held) {
+  return std::make_unique<service_server>(service_of(e), e, sink, held, home_);
+}
+
+std::unique_ptr<reader> inproc::connect(const endpoint& e) {
+  return std::make_unique<service_client>(service_of(e), e);
+}
+
+void inproc::call(const endpoint& client, const call_ref& c) {
+  if (const auto s = find_service(client.name)) return s->call(c, home_);
+  c->complete(call_state::status::no_responder, {}, "no server of " + quoted(client.name));
+}
+
+void inproc::cancel(const endpoint& client, const call_ref&) {
+  if (const auto s = find_service(client.name)) s->forget();
+}
+
+inproc::~inproc() = default;
+
+// --- what there is ------------------------------------------------------------------------------
+
+template <class T>
+std::vector<std::shared_ptr<T>> inproc::all_of(
+    const std::map<std::string, std::weak_ptr<T>>& known) const {
+  std::vector<std::shared_ptr<T>> all;
+  const std::lock_guard guard{mutex_};
+  for (const auto& [name, weak] : known)
+    if (auto one = weak.lock()) all.push_back(std::move(one));
+  return all;
+}
+
+// Counters are read under the lock of a topic or service, which keeps its ends where they are.
+rota::graph inproc::graph() const {
+  rota::graph g;
+  for (const auto& t : all_of(topics_)) {
+    rota::graph::topic& row = g.topics.emplace_back();
+    row.name = t->name;
+    row.type = t->type->support->name;
+    spin_guard inside{t->lock};
+    for (const topic_writer* w : t->writers) {
+      rota::graph::end e{w->node, {}, 0};
+      e.counters.events = w->published;
+      row.publishers.push_back(std::move(e));
+    }
+    for (const topic_reader* r : t->readers)
+      row.subscribers.push_back({r->node, r->sink.owner().counters(), r->depth});
+  }
+  for (const auto& s : all_of(services_)) {
+    rota::graph::service& row = g.services.emplace_back();
+    row.name = s->name;
+    row.request = s->request->support->name;
+    row.reply = s->reply->support->name;
+    spin_guard inside{s->lock};
+    for (const service_server* one : s->servers) {
+      rota::graph::end e{one->node, one->sink.owner().counters(), 0};
+      e.counters.pending = s->waiting;
+      row.servers.push_back(std::move(e));
+    }
+    for (const service_client* one : s->clients) row.clients.push_back({one->node, {}, 0});
+  }
+  return g;
+}
+
+}  // namespace rota::detail
