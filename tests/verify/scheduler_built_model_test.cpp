@@ -115,6 +115,10 @@ TEST(SchedulerBuiltModel, RefusesSettingsThatDoNotFit) {
   EXPECT_THROW(check_model("scheduler_built", {{"Grouped", "4"}}), bad_setting);
   EXPECT_THROW(check_model("scheduler_built", {{"Async", "4"}}), bad_setting);
   EXPECT_THROW(check_model("scheduler_built_bound", {{"Watched", "3"}}), bad_setting);
+  // Mutants of what is not there.
+  for (const char* mutant : {"finish_wakes_nobody", "leave_wakes_nobody", "skip_busy_group",
+                             "handover_to_rear", "enter_without_waiting"})
+    EXPECT_THROW(check_model("scheduler_built", {{"Mutant", mutant}}), bad_setting);
 }
 
 // Runners are interchangeable, and putters; with their names forgotten the verdicts stay.
@@ -197,7 +201,7 @@ TEST(SchedulerBuiltModel, CatchesEveryMutant) {
       {"trigger_running",
        "OneState RunningIsHeld NeverReentered TriggerKept GroupExclusive EventConsumed",
        " NextToStart"},
-      {"consume_piecemeal", "TriggerFindsItFree NothingGroundless", ""},
+      {"consume_piecemeal", "TriggerFindsItFree NothingGroundless", "", one_putter},
       {"look_outside", "deadlock_free TriggerKept EventConsumed", "", one_putter},
       {"no_wake", "deadlock_free WorkConserving starvation_free EventConsumed", ""},
       {"finish_wakes_nobody",
@@ -221,11 +225,16 @@ TEST(SchedulerBuiltModel, CatchesEveryMutant) {
   expect_caught("scheduler_built_bound", {}, bound);
 }
 
-// Where nothing is detached, and too few are there to starve, the bound notices.
-TEST(SchedulerBuiltModel, AHandlerThatIsSkippedWaitsTooLong) {
-  const std::vector<setting> mutant{{"Mutant", "skip_busy_group"}};
-  EXPECT_EQ(check_model("scheduler_built", mutant).violated(), "");
-  EXPECT_EQ(check_model("scheduler_built_bound", mutant).violated(),
+// Where nothing is detached, it takes four handlers to starve one of them so; the bound notices
+// before.
+TEST(SchedulerBuiltModel, AHandlerThatIsSkippedStarvesOrWaitsTooLong) {
+  const std::vector<setting> four{{"Subscribers", "2"},
+                                  {"Grouped", "3"},
+                                  {"Putters", "1"},
+                                  {"Events", "1"},
+                                  {"Mutant", "skip_busy_group"}};
+  EXPECT_EQ(check_model("scheduler_built", four).violated(), "starvation_free EventConsumed");
+  EXPECT_EQ(check_model("scheduler_built_bound", {{"Mutant", "skip_busy_group"}}).violated(),
             "PassedSinceTrigger PassedInQueue");
 }
 

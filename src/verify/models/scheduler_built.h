@@ -180,12 +180,10 @@ class scheduler_built {
   }
 
   std::string complaint() const {
-    if (n_handlers() == 0) return "there is no handler";
-    if (n_handlers() > most_handlers)
-      return "more than " + std::to_string(most_handlers) + " handlers in all";
-    if (count(grouped) > n_handlers()) return "more handlers are Grouped than there are";
-    if (count(async) > n_handlers()) return "more handlers are Async than there are";
-    return "";
+    // The bound notices it earlier.
+    if (has(mistake::skip_busy_group) && n_handlers() < 4 && !has_detached_member())
+      return "this mutant needs four handlers, or a detached one in the group";
+    return misfit();
   }
 
   // Nobody has to put an event, or to call somebody; a call returns.
@@ -335,6 +333,24 @@ class scheduler_built {
   static unsigned count(int n) { return static_cast<unsigned>(n); }
   unsigned n_handlers() const { return count(subscribers + servers + clients); }
   bool has(mistake m) const { return mutant == m; }
+
+  std::string misfit() const {
+    if (n_handlers() == 0) return "there is no handler";
+    if (n_handlers() > most_handlers)
+      return "more than " + std::to_string(most_handlers) + " handlers in all";
+    if (count(grouped) > n_handlers()) return "more handlers are Grouped than there are";
+    if (count(async) > n_handlers()) return "more handlers are Async than there are";
+    const bool is_of_calls =
+        has(mistake::leave_wakes_nobody) || has(mistake::enter_without_waiting);
+    const bool is_of_detached =
+        is_of_calls || has(mistake::finish_wakes_nobody) || has(mistake::handover_to_rear);
+    if (is_of_detached && !has_detached_member())
+      return "this mutant needs a detached handler in the group";
+    if (is_of_calls && calls == 0) return "this mutant needs Calls";
+    return "";
+  }
+
+  bool has_detached_member() const { return count(grouped + async) > n_handlers(); }
   bool is_member(unsigned i) const { return i < count(grouped); }
   bool is_async(unsigned i) const { return i + count(async) >= n_handlers(); }
   unsigned class_of(unsigned i) const {

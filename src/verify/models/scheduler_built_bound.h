@@ -47,7 +47,7 @@ class scheduler_built_bound : public scheduler_built {
 
   std::string complaint() const {
     if (count(watched) >= n_handlers()) return "there is no handler to be watched";
-    return scheduler_built::complaint();
+    return misfit();
   }
 
   template <class Emit>
