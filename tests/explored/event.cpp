@@ -5,9 +5,8 @@
 
 #include <rota/rota.h>
 
-#include <array>
 #include <chrono>
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -212,24 +211,28 @@ task<> late_joiner(bus& b) {
   co_await other;
 }
 
+struct parcel {
+  parcel() : value(7) {}
+  parcel(const parcel& other) : value(other.value.get()) {}
+  number value;
+};
+
 // The message is moved to a single subscriber only if nobody else looks at it.
 task<> owned(bus& b) {
   goal both{2};
   node n{b, "n"};
-  auto out = n.advertise<std::array<number, 1>>("t");
-  n.subscribe<std::array<number, 1>>("t", qos{}, rota::handler_options{}.with_group(rota::group{}),
-                                     [&](rota::message<std::array<number, 1>> m) {
-                                       explore::check((*m)[0].get() == 7, "shared");
-                                       both.one();
-                                     });
-  n.subscribe<std::array<number, 1>>("t", qos{}, rota::handler_options{}.with_group(rota::group{}),
-                                     [&](std::array<number, 1>&& m) {
-                                       m[0].set(m[0].get() + 1);
-                                       both.one();
-                                     });
-  auto m = out.loan();
-  (*m)[0].set(7);
-  out.publish(std::move(m));
+  auto out = n.advertise<parcel>("t");
+  const auto alone = rota::handler_options{}.with_group(rota::group{});
+  n.subscribe<parcel>("t", qos{}, alone, [&](const parcel& p) {
+    explore::check(p.value.get() == 7, "nobody changes what others read");
+    both.one();
+  });
+  n.subscribe<parcel>("t", qos{}, alone, [&](rota::message<parcel> m) {
+    parcel mine = std::move(m).take();
+    bump(mine.value);
+    both.one();
+  });
+  out.publish(out.loan());
   co_await both.reached();
 }
 

@@ -19,6 +19,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
@@ -152,13 +153,15 @@ class message {
   const M& operator*() const noexcept { return of().value; }
   const M* operator->() const noexcept { return &of().value; }
 
-  // The message itself: moved out if nobody else has it, otherwise a copy.
+  // The message itself: moved out if nobody else has it, otherwise a copy. One that cannot be
+  // copied has to be had alone: std::logic_error.
   M take() && {
     auto& m = const_cast<detail::message_of<M>&>(of());
-    if constexpr (std::is_copy_constructible_v<M>) {
-      if (!m.is_alone()) return M(m.value);
-    }
-    return M(std::move(m.value));
+    if (m.is_alone()) return M(std::move(m.value));
+    if constexpr (std::is_copy_constructible_v<M>)
+      return M(m.value);
+    else
+      throw std::logic_error("a message that cannot be copied is taken, but others have it too");
   }
 
   // For the layers of Rota.
