@@ -7,6 +7,8 @@
 #include <rota/cown/pump.h>
 #include <rota/cown/result.h>
 #include <rota/cown/when.h>
+#include <rota/event/codec.h>
+#include <rota/event/schema.h>
 #include <rota/pool/options.h>
 #include <rota/pool/stats.h>
 #include <rota/task/blocking.h>

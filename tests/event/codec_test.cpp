@@ -190,7 +190,7 @@ TEST(Codec, EveryTypeComesBack) {
   EXPECT_TRUE(std::signbit(back(p).f64));
   EXPECT_TRUE(back(p).perhaps);
   EXPECT_FALSE(*back(p).perhaps);
-  const narrow n{colour::green, minus, std::chrono::minutes{-7}, 1.5s, {{"a", {1}}, {"b", {}}}};
+  const narrow n{colour::green, minus, std::chrono::minutes{-7}, 64ns, {{"a", {1}}, {"b", {}}}};
   EXPECT_EQ(back(n), n);
 }
 
@@ -211,7 +211,7 @@ TEST(Codec, WhatWasThereBeforeIsGoneAfterDecoding) {
   plain p = full();
   ASSERT_TRUE(codec<plain>::decode(codec<plain>::encode(plain{}), p));
   EXPECT_EQ(p, plain{});
-  narrow n{colour::green, minus, std::chrono::minutes{-7}, 1.5s, {{"a", {1}}}};
+  narrow n{colour::green, minus, std::chrono::minutes{-7}, 64ns, {{"a", {1}}}};
   ASSERT_TRUE(codec<narrow>::decode(codec<narrow>::encode(narrow{}), n));
   EXPECT_EQ(n, narrow{});
 }
@@ -228,6 +228,8 @@ TEST(Codec, DurationsThatDoNotFitAreTheLongestOrAnError) {
   EXPECT_EQ(sent(std::chrono::duration<double>{1e300}), nanoseconds::max());
   EXPECT_EQ(sent(std::chrono::duration<double>{-INFINITY}), nanoseconds::min());
   EXPECT_EQ(sent(std::chrono::duration<double>{NAN}), 0ns);
+  for (auto n : {3ns, -7ns, 123456789012345ns})
+    EXPECT_EQ(sent(std::chrono::duration<double>{n}), n);
   EXPECT_EQ(sent(std::chrono::duration<std::uint64_t>{~std::uint64_t{0}}), nanoseconds::max());
   EXPECT_EQ(sent(std::chrono::duration<std::int64_t, std::pico>{-1999}), -1ns);
   EXPECT_EQ(sent(std::chrono::duration<std::int64_t, std::ratio<1, 3>>{4}), 1333333333ns);

@@ -144,7 +144,7 @@ struct narrow {
   colour c = colour::red;
   sign s = plus;
   std::chrono::duration<std::int8_t, std::ratio<60>> minutes{0};
-  std::chrono::duration<double> seconds{0};
+  std::chrono::duration<float, std::nano> nanos{0};
   std::map<std::string, std::vector<std::uint32_t>> words;
   bool operator==(const narrow&) const = default;
 };
@@ -154,7 +154,7 @@ void describe(V& v, narrow& n) {
   v.field("c", n.c);
   v.field("s", n.s);
   v.field("minutes", n.minutes);
-  v.field("seconds", n.seconds);
+  v.field("nanos", n.nanos);
   v.field("words", n.words);
 }
 

@@ -29,10 +29,11 @@
 //   std::map<K, V>                            pair<K,V>[]         sequence
 //   a described struct                        its name            struct
 //
-// Durations are cut to whole nanoseconds, and to whole ticks when they are read; beyond some 292
-// years the last nanosecond is taken. A type is made by its default constructor, before its fields
-// are read and to ask for its schema. A class that derives from a described one needs its own
-// describe, which may begin with that of its base: describe(v, static_cast<base&>(d)).
+// Durations are cut to whole nanoseconds, those of floats rounded, and to whole ticks when they are
+// read; beyond some 292 years the last nanosecond is taken. A type is made by its default
+// constructor, before its fields are read and to ask for its schema. A class that derives from a
+// described one needs its own describe, which may begin with that of its base: describe(v,
+// static_cast<base&>(d)).
 //
 // Not described: pointers and references, long double, wide characters, unions, variants.
 #ifndef ROTA_EVENT_DESCRIBE_H
@@ -468,7 +469,7 @@ inline std::int64_t nearest_int64(double x) noexcept {
   if (std::isnan(x)) return 0;
   if (x >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
   if (x < -0x1p63) return std::numeric_limits<std::int64_t>::min();
-  return static_cast<std::int64_t>(x);
+  return static_cast<std::int64_t>(std::round(x));
 }
 
 template <class Rep, class Period>
