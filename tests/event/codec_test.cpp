@@ -308,6 +308,17 @@ TEST(Codec, NestingHasALimit) {
   EXPECT_TRUE(error.ends_with(": nested more than 128 deep")) << error;
 }
 
+TEST(Codec, WhatStandsSideBySideIsNotNested) {
+  using side = std::pair<std::optional<point>, std::vector<std::array<bool, 1>>>;
+  const std::vector<side> sides(200, {point{1, 2}, {{true}, {false}}});
+  EXPECT_EQ(back(sides), sides);
+  std::map<int, std::vector<std::uint8_t>> words;
+  for (int i = 0; i < 200; ++i) words[i] = {1, 2};
+  EXPECT_EQ((back(std::vector{words, words})), (std::vector{words, words}));
+  EXPECT_EQ(wrong_with_message<std::vector<side>>(codec<std::vector<side>>::encode(sides), true),
+            "");
+}
+
 // --- names and schemas ---
 
 TEST(Codec, TypesHaveNames) {
