@@ -7,8 +7,16 @@
 #include <rota/cown/pump.h>
 #include <rota/cown/result.h>
 #include <rota/cown/when.h>
+#include <rota/event/bus.h>
 #include <rota/event/codec.h>
+#include <rota/event/message.h>
+#include <rota/event/node.h>
+#include <rota/event/options.h>
+#include <rota/event/qos.h>
 #include <rota/event/schema.h>
+#include <rota/event/service.h>
+#include <rota/event/topic.h>
+#include <rota/event/transport.h>
 #include <rota/pool/options.h>
 #include <rota/pool/stats.h>
 #include <rota/task/blocking.h>

@@ -43,7 +43,7 @@ const job* job_here() noexcept {
 
 void handler::runs_here() noexcept { runs_as_.store(job_here(), sync::memory_order_relaxed); }
 
-executor::executor(runtime& rt) : runtime_(rt), runners_(rt.workers()) {
+executor::executor(runtime& rt) : runtime_(rt), runners_(rt.workers()), leaving_(rt.workers()) {
   for (unsigned i = 0; i < rt.workers(); ++i) rt.spawn(runner(i));
 }
 
@@ -51,20 +51,22 @@ void executor::stop() noexcept {
   stopping_.store(true, sync::memory_order_relaxed);
   wakes_.release(runtime_.workers());
   worker* const w = worker::here();
-  // acquire: the last access of each runner comes before the end.
-  for (std::uint32_t left; (left = runners_.load(sync::memory_order_acquire)) != 0;) {
+  while (const std::uint32_t left = runners_.load(sync::memory_order_relaxed)) {
     if (w)
       w->help();
     else
       sync::futex_wait(runners_, left);
   }
+  // acquire: pairs with leave(); the last access of each runner comes before the end.
+  while (leaving_.load(sync::memory_order_acquire) != 0) sync::yield_thread();
 }
 
 void executor::leave() noexcept {
-  // release: pairs with the destructor, which may go on at once; to wake up who sleeps on memory
-  // that is gone does no harm.
-  runners_.fetch_sub(1, sync::memory_order_release);
+  // relaxed: the last access says more.
+  runners_.fetch_sub(1, sync::memory_order_relaxed);
   sync::futex_wake(runners_, 1);
+  // release: pairs with stop().
+  leaving_.fetch_sub(1, sync::memory_order_release);
 }
 
 task<void> executor::runner(unsigned number) {

@@ -90,7 +90,7 @@ class client_state::pending_call final : public call_state {
   void completed() noexcept override { alarm.cancel(); }
 };
 
-client_state::client_state(std::shared_ptr<void> keep, executor& home, transport& way, endpoint e,
+client_state::client_state(counted_ptr<counted> keep, executor& home, transport& way, endpoint e,
                            std::size_t max_pending)
     : keep_(std::move(keep)),
       home_(home),
@@ -100,14 +100,14 @@ client_state::client_state(std::shared_ptr<void> keep, executor& home, transport
       max_pending_(max_pending) {}
 
 task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseconds timeout) {
-  const std::shared_ptr<client_state> self = shared_from_this();
+  const auto self = counted_ptr<client_state>::to(*this);
   const sync::time_point deadline = after(timeout);
   auto* const p = new pending_call(std::move(request), deadline);
   const call_ref c{p};
   // Others of the group may run while this one waits: the server may be among them.
   handler* const caller = executor::running_here();
   const bool left = caller && home_.leave_group(*caller);
-  if (begin(*p)) way_.call(endpoint_, c);
+  if (enlist(*p)) way_.call(endpoint_, c);
   bool stopped = false;
   try {
     co_await p->alarm.sleep_until(deadline);
@@ -117,7 +117,7 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
   if (p->complete(stopped ? call_state::status::cancelled : call_state::status::timeout, {},
                   "no answer of " + quoted(endpoint_.name) + " in time"))
     way_.cancel(endpoint_, c);
-  end(*p);
+  ended(*p);
   if (left) {
     auto group = home_.enter_group(*caller);
     co_await group;
@@ -146,7 +146,7 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
 }
 
 // Enlists the call. True if it may start now; otherwise it is queued, or was completed.
-bool client_state::begin(pending_call& c) {
+bool client_state::enlist(pending_call& c) {
   bool closed = false;
   {
     spin_guard guard{lock_};
@@ -168,7 +168,7 @@ bool client_state::begin(pending_call& c) {
 }
 
 // The call has ended: the next that waits may start.
-void client_state::end(pending_call& c) noexcept {
+void client_state::ended(pending_call& c) noexcept {
   call_ref next;
   std::deque<call_ref> gone;  // completed while they waited
   {

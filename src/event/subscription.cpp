@@ -310,7 +310,7 @@ void subscription_base::attach(std::unique_ptr<reader> from) {
   }
   if (qos_.deadline == 0ns) return;
   add_ref();
-  home_.home().spawn(watch_deadline(handler_ref<subscription_base>{this})).detach();
+  home_.home().spawn(watch_deadline(counted_ptr<subscription_base>{this})).detach();
 }
 
 sync::time_point subscription_base::next_deadline() const noexcept {
@@ -318,7 +318,7 @@ sync::time_point subscription_base::next_deadline() const noexcept {
   return last_ + qos_.deadline;
 }
 
-task<void> subscription_base::watch_deadline(handler_ref<subscription_base> self) {
+task<void> subscription_base::watch_deadline(counted_ptr<subscription_base> self) {
   for (auto next = self->next_deadline();;) {
     const bool elapsed = co_await self->deadline_.sleep_until(next);
     if (!elapsed) co_return;

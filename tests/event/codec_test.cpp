@@ -378,7 +378,7 @@ TEST(Codec, ASchemaCanBeReadWhateverTheNames) {
 TEST(Codec, TransportsKnowTypesByTheirTable) {
   const detail::type_support* t = detail::type_support_of<scan>();
   EXPECT_EQ(t, detail::type_support_of<scan>());
-  EXPECT_EQ(t->name, "lab/scan");
+  EXPECT_EQ(t->name(), "lab/scan");
   EXPECT_EQ(t->schema(), codec<scan>::schema());
   const scan sent{"a", {1, 2}, 3};
   byte_vector bytes;
@@ -395,8 +395,8 @@ TEST(Codec, TransportsKnowTypesByTheirTable) {
   const detail::type_support* u = detail::type_support_of<local_only>();
   EXPECT_FALSE(u->is_described());
   EXPECT_EQ(u->decode, nullptr);
-  EXPECT_NE(u->name.find("local_only"), u->name.npos) << u->name;
-  EXPECT_EQ(detail::type_support_of<int*>()->name, detail::readable_name<int*>());
+  EXPECT_NE(u->name().find("local_only"), u->name().npos) << u->name();
+  EXPECT_EQ(detail::type_support_of<int*>()->name(), detail::readable_name<int*>());
   EXPECT_TRUE(detail::readable_name<point>().ends_with("cdr_test::point"));
 }
 

@@ -64,9 +64,9 @@ struct shape {
 };
 
 // Where events wait, as in the sources of include/rota/event: who finds none there triggers.
-class counted final : public handler {
+class counted_events final : public handler {
  public:
-  explicit counted(handler_class c) : handler(c, "") {}
+  explicit counted_events(handler_class c) : handler(c, "") {}
   run_end run() noexcept override { return run_end::done; }
   void close() noexcept override {}
   bool has_events() const noexcept override { return pending > 0; }
@@ -116,9 +116,9 @@ class program : public followed {
     unsigned n = 0;
     for (unsigned c = 0; c < 3; ++c)
       for (int i = 0; i < s.classes[c]; ++i, ++n) {
-        handlers_[n] = new counted(static_cast<handler_class>(c + 1));
+        handlers_[n] = new counted_events(static_cast<handler_class>(c + 1));
         if (n < static_cast<unsigned>(s.grouped))
-          handlers_[n]->set_group(std::shared_ptr<handler_group>(std::shared_ptr<void>{}, &group_));
+          handlers_[n]->set_group(rota::detail::counted_ptr<handler_group>::to(group_));
       }
     count_ = n;
     for (const auto& p : s.puts) total_ += static_cast<unsigned>(p.size());
@@ -128,6 +128,7 @@ class program : public followed {
   program& operator=(const program&) = delete;
   ~program() {
     for (unsigned i = 0; i < count_; ++i) handlers_[i]->drop_ref();
+    group_.drop_ref();
   }
 
   void run() {
@@ -160,7 +161,7 @@ class program : public followed {
     else
       detached_took();
     for (unsigned i = 0; i < count_; ++i) {
-      counted& h = *handlers_[i];
+      counted_events& h = *handlers_[i];
       if (h.at_group == built::place::returning && inspect::has_group(h))
         h.at_group = built::place::inside;
       if (inspect::phase_of(h) != inspect::handler_phase::running || runs_of(i) != h.runs)
@@ -174,7 +175,7 @@ class program : public followed {
   built::state mapped() const {
     built::state s;
     for (unsigned i = 0; i < count_; ++i) {
-      const counted& h = *handlers_[i];
+      const counted_events& h = *handlers_[i];
       built::handler& to = s.handlers[i];
       to.at = static_cast<built::phase>(inspect::phase_of(h));
       to.pending = h.pending;
@@ -232,7 +233,7 @@ class program : public followed {
   void putter_took(unsigned p) { targets_[p] = built::none; }
 
   void detached_took() {
-    counted& h = *handlers_[doing_];
+    counted_events& h = *handlers_[doing_];
     switch (intent_) {
       case intent::leave:
         h.at_group = built::place::outside;
@@ -273,7 +274,7 @@ class program : public followed {
 
   void settle(aftermath& then) {
     while (handler* h = then.resumed.pop()) {
-      auto& c = static_cast<counted&>(*h);
+      auto& c = static_cast<counted_events&>(*h);
       c.resumed.store(1, memory_order_relaxed);
       futex_wake(c.resumed, 1);
     }
@@ -282,7 +283,7 @@ class program : public followed {
 
   void put(unsigned p) {
     for (const unsigned i : shape_.puts[p]) {
-      counted& h = *handlers_[i];
+      counted_events& h = *handlers_[i];
       {
         spin_guard guard{h.lock};
         if (h.pending++ == 0) targets_[p] = static_cast<number>(i);
@@ -297,7 +298,7 @@ class program : public followed {
   }
 
   // How many events it took.
-  unsigned consume(counted& h) {
+  unsigned consume(counted_events& h) {
     spin_guard guard{h.lock};
     const auto n = std::min<unsigned>(h.pending, static_cast<unsigned>(shape_.budget));
     h.pending = static_cast<number>(h.pending - n);
@@ -326,7 +327,7 @@ class program : public followed {
           settle(then);
           continue;
         }
-        auto& c = static_cast<counted&>(*h);
+        auto& c = static_cast<counted_events&>(*h);
         const unsigned n = consume(c);
         const bool more = c.more;
         h = schedule_.finish_and_take(c, more, then);
@@ -343,7 +344,7 @@ class program : public followed {
       if (stop_.load(memory_order_relaxed)) return;
       doing_ = static_cast<unsigned>(std::countr_zero(detached_.load(memory_order_relaxed)));
       detached_.fetch_and(~(1u << doing_), memory_order_relaxed);
-      counted& h = *handlers_[doing_];
+      counted_events& h = *handlers_[doing_];
       const unsigned n = consume(h);
       aftermath then;
       for (int i = 0; i < shape_.calls && doing_ < static_cast<unsigned>(shape_.grouped); ++i) {
@@ -364,9 +365,9 @@ class program : public followed {
   }
 
   const shape shape_;
-  handler_group group_;
+  handler_group& group_ = *new handler_group;
   handler_schedule schedule_;
-  std::array<counted*, most_handlers> handlers_{};
+  std::array<counted_events*, most_handlers> handlers_{};
   unsigned count_ = 0;
   unsigned total_ = 0;
   permits to_run_;

@@ -11,7 +11,7 @@
 //                                     group busy v  | handed over
 //                                             grouped (the queue of its group)
 //
-// Spec: specs/scheduler, model `scheduler_built`.
+// Spec: specs/scheduler_built.
 #ifndef ROTA_EVENT_CORE_H
 #define ROTA_EVENT_CORE_H
 
@@ -19,15 +19,14 @@
 #include <rota/base/job.h>
 #include <rota/base/spin_lock.h>
 #include <rota/base/sync.h>
+#include <rota/event/counted.h>
 #include <rota/task/core.h>
 #include <rota/task/event.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace rota {
@@ -87,8 +86,10 @@ class idle_watch {
   friend struct aftermath;
   const by by_;
   async_event event_;
-  sync::atomic<std::uint32_t> done_{0};  // a futex
-  idle_watch* next_ = nullptr;           // of others that watch the same handler
+  // Zero, then `called` while the signal is under way, then `over`. A futex.
+  enum : std::uint32_t { called = 1, over = 2 };
+  sync::atomic<std::uint32_t> done_{0};
+  idle_watch* next_ = nullptr;  // of others that watch the same handler
 };
 
 // What a run has come to.
@@ -98,20 +99,21 @@ enum class run_end : std::uint8_t {
   detached,  // it goes on by itself, and says when it has ended: executor::finish
 };
 
-class handler {
+// Handlers of which only one runs at a time. Guarded by the lock of the schedule.
+class handler_group : public counted {
+ private:
+  friend class handler_schedule;
+  friend struct inspect;
+  handler* holder_ = nullptr;
+  handler_list queue_;
+};
+
+class handler : public counted {
  public:
   static constexpr int classes = 4;
   static constexpr int priorities = 3;  // -1, 0, 1
 
   handler(handler_class c, std::string name) : class_(c), name_(std::move(name)) {}
-  handler(const handler&) = delete;
-  handler& operator=(const handler&) = delete;
-
-  void add_ref() noexcept { refs_.fetch_add(1, sync::memory_order_relaxed); }
-  void drop_ref() noexcept {
-    // acq_rel: what others did with the handler comes before its end.
-    if (refs_.fetch_sub(1, sync::memory_order_acq_rel) == 1) delete this;
-  }
 
   // Takes events and does what there is to be done. Only the executor calls it, and nobody else
   // runs the handler meanwhile.
@@ -135,8 +137,10 @@ class handler {
   handler_class kind() const noexcept { return class_; }
   const std::string& name() const noexcept { return name_; }
 
-  // Before the first trigger.
-  void set_group(std::shared_ptr<handler_group> g) noexcept { group_ = std::move(g); }
+  // Before the first trigger. `bus` is what the handler uses to its end, which may come after that
+  // of its node: the last run has a pointer of its own.
+  void keep(counted_ptr<counted> bus) noexcept { kept_ = std::move(bus); }
+  void set_group(counted_ptr<handler_group> g) noexcept { group_ = std::move(g); }
   void set_priority(int p) noexcept { priority_ = static_cast<std::int8_t>(p); }
 
  protected:
@@ -144,7 +148,7 @@ class handler {
   void runs_as_nobody() noexcept { runs_as_.store(nullptr, sync::memory_order_relaxed); }
   void runs_here() noexcept;
 
-  virtual ~handler() = default;
+  ~handler() override = default;
 
  private:
   friend class handler_list;
@@ -164,8 +168,8 @@ class handler {
   const handler_class class_;
   std::int8_t priority_ = 0;
   const std::string name_;
-  sync::atomic<std::uint32_t> refs_{1};
-  std::shared_ptr<handler_group> group_;
+  counted_ptr<counted> kept_;
+  counted_ptr<handler_group> group_;
 
   // In the list of the one who is about to trigger us, and whose this is: there is one at most.
   handler* trigger_next_ = nullptr;
@@ -182,51 +186,6 @@ class handler {
   std::uint64_t runs_ = 0;
   std::uint64_t max_passed_ = 0;
   idle_watch* watches_ = nullptr;
-};
-
-// A pointer that counts.
-template <class H = handler>
-class handler_ref {
- public:
-  handler_ref() noexcept = default;
-  explicit handler_ref(H* adopted) noexcept : handler_(adopted) {}
-  handler_ref(const handler_ref& other) noexcept : handler_(other.handler_) {
-    if (handler_) handler_->add_ref();
-  }
-  handler_ref(handler_ref&& other) noexcept : handler_(std::exchange(other.handler_, nullptr)) {}
-  template <class Other>
-    requires std::is_convertible_v<Other*, H*>
-  handler_ref(const handler_ref<Other>& other) noexcept : handler_(other.get()) {
-    if (handler_) handler_->add_ref();
-  }
-  handler_ref& operator=(handler_ref other) noexcept {
-    std::swap(handler_, other.handler_);
-    return *this;
-  }
-  ~handler_ref() {
-    if (handler_) handler_->drop_ref();
-  }
-  explicit operator bool() const noexcept { return handler_ != nullptr; }
-  H* get() const noexcept { return handler_; }
-  H* operator->() const noexcept { return handler_; }
-  H& operator*() const noexcept { return *handler_; }
-
- private:
-  H* handler_ = nullptr;
-};
-
-// Handlers of which only one runs at a time. Guarded by the lock of the schedule.
-class handler_group {
- public:
-  handler_group() noexcept = default;
-  handler_group(const handler_group&) = delete;
-  handler_group& operator=(const handler_group&) = delete;
-
- private:
-  friend class handler_schedule;
-  friend struct inspect;
-  handler* holder_ = nullptr;
-  handler_list queue_;
 };
 
 // Handlers that have got their first event, to be triggered together once the caller has given its

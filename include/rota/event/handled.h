@@ -102,7 +102,7 @@ class task_handler final : public Source {
     this->runs_as_nobody();
     try {
       this->add_ref();
-      detached_.begin(this->home(), body(handler_ref<task_handler>{this}));
+      detached_.begin(this->home(), body(counted_ptr<task_handler>{this}));
       return run_end::detached;
     } catch (...) {  // there was no memory for it: once more, later
       return run_end::more;
@@ -115,7 +115,7 @@ class task_handler final : public Source {
   }
 
  private:
-  static task<void> body(handler_ref<task_handler> self) {
+  static task<void> body(counted_ptr<task_handler> self) {
     if (self->detached_.enter(*self)) {
       typename Source::event e;
       if (self->take_one(e)) {
@@ -146,7 +146,7 @@ class cown_handler final : public Source {
     this->runs_as_nobody();
     try {
       this->add_ref();
-      when(bound_.cown) << one_run{handler_ref<cown_handler>{this}};
+      when(bound_.cown) << one_run{counted_ptr<cown_handler>{this}};
       return run_end::detached;
     } catch (...) {
       return run_end::more;
@@ -156,16 +156,16 @@ class cown_handler final : public Source {
  private:
   // Ends the run also if the behaviour is dropped.
   struct one_run {
-    handler_ref<cown_handler> self;
+    counted_ptr<cown_handler> self;
 
-    explicit one_run(handler_ref<cown_handler> h) noexcept : self(std::move(h)) {}
+    explicit one_run(counted_ptr<cown_handler> h) noexcept : self(std::move(h)) {}
     one_run(one_run&&) noexcept = default;
     ~one_run() {
       if (self) finish_run(self->home(), *self, self->rest());
     }
 
     void operator()(T& value) {
-      const handler_ref<cown_handler> h = std::move(self);
+      const counted_ptr<cown_handler> h = std::move(self);
       h->runs_here();
       const run_end end = h->run_batch([&](typename Source::event& e) {
         try {
@@ -183,15 +183,15 @@ class cown_handler final : public Source {
 
 // Makes the handler that fits the function; `more` are the arguments of the source.
 template <class Source, class T, class F, class... More>
-handler_ref<Source> make_handler(on_cown<T, F> f, More&&... more) {
-  return handler_ref<Source>{
+counted_ptr<Source> make_handler(on_cown<T, F> f, More&&... more) {
+  return counted_ptr<Source>{
       new cown_handler<Source, T, F>(std::move(f), std::forward<More>(more)...)};
 }
 template <class Source, class F, class... More>
-handler_ref<Source> make_handler(F f, More&&... more) {
+counted_ptr<Source> make_handler(F f, More&&... more) {
   using handler_type = std::conditional_t<is_task<typename Source::template result<F>>,
                                           task_handler<Source, F>, function_handler<Source, F>>;
-  return handler_ref<Source>{new handler_type(std::move(f), std::forward<More>(more)...)};
+  return counted_ptr<Source>{new handler_type(std::move(f), std::forward<More>(more)...)};
 }
 
 }  // namespace detail

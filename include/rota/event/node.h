@@ -15,8 +15,8 @@
 //
 // Promised:
 // - `starvation_free`: with N handlers on the bus, one that has an event is passed by at most N - 1
-//   runs of others, and those under way, before its turn; bus::statistics counts. Among those that
-//   got their first event together, timers come before subscribers, servers and clients.
+//   runs of others before its turn; bus::statistics counts. Among those that got their first event
+//   together, timers come before subscribers, servers and clients.
 // - `never_reentered`: one event of a handler at a time, and of the node one handler at a time
 // unless
 //   handler_options name another group.
@@ -44,7 +44,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -172,17 +171,17 @@ class node {
   start_of check(const endpoint& e, const handler_options& o, const char* what) const;
   start_of check_timer(std::chrono::nanoseconds period, const handler_options& o) const;
 
-  std::shared_ptr<detail::publisher_state> advertise(const endpoint& e);
+  detail::counted_ptr<detail::publisher_state> advertise(const endpoint& e);
   subscription add_subscription(const endpoint& e, const handler_options& o,
-                                detail::handler_ref<detail::subscription_base> h);
+                                detail::counted_ptr<detail::subscription_base> h);
   server add_server(const endpoint& e, const handler_options& o,
-                    detail::handler_ref<detail::server_base> h);
-  std::pair<std::shared_ptr<detail::client_state>, detail::handler_ref<detail::client_base>>
+                    detail::counted_ptr<detail::server_base> h);
+  std::pair<detail::counted_ptr<detail::client_state>, detail::counted_ptr<detail::client_base>>
   add_client(const endpoint& e, std::size_t max_pending, const handler_options& o);
-  registration add_timer(const handler_options& o, detail::handler_ref<detail::ticker> h);
+  registration add_timer(const handler_options& o, detail::counted_ptr<detail::ticker> h);
 
-  struct state;
-  std::shared_ptr<state> state_;
+  class state;
+  detail::counted_ptr<state> state_;
 };
 
 }  // namespace rota

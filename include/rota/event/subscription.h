@@ -126,7 +126,7 @@ class subscription_base : public handler, public message_sink {
   void let_in(admitted& who) noexcept;
   void count(std::uint64_t notices::* what, std::uint64_t by = 1) noexcept;
 
-  static task<void> watch_deadline(handler_ref<subscription_base> self);
+  static task<void> watch_deadline(counted_ptr<subscription_base> self);
   sync::time_point next_deadline() const noexcept;
   void tell_late() noexcept;
 

@@ -81,7 +81,7 @@ class ticker : public handler {
   }
 
  private:
-  static task<void> tick(handler_ref<ticker> self);
+  static task<void> tick(counted_ptr<ticker> self);
   void fire(sync::time_point due, std::uint64_t missed) noexcept;
 
   executor& home_;

@@ -92,7 +92,7 @@ class message_sink {
 
 // A subscriber without room, and what it should have got.
 struct blocked {
-  handler_ref<> keep;  // the sink's
+  counted_ptr<handler> keep;  // the sink's
   message_ref message;
 };
 
@@ -104,19 +104,12 @@ struct written {
 };
 
 // A call on its way: who made it waits until it is completed, by whoever is first.
-class call_state {
+class call_state : public counted {
  public:
   enum class status : std::uint8_t { pending, ok, timeout, no_responder, cancelled, lost };
 
   call_state(message_ref request, sync::time_point deadline) noexcept
       : request_(std::move(request)), deadline_(deadline) {}
-  call_state(const call_state&) = delete;
-  call_state& operator=(const call_state&) = delete;
-
-  void add_ref() noexcept { refs_.fetch_add(1, sync::memory_order_relaxed); }
-  void drop_ref() noexcept {
-    if (refs_.fetch_sub(1, sync::memory_order_acq_rel) == 1) delete this;
-  }
 
   // True for who completes it. `why` is for people.
   bool complete(status s, message_ref reply = {}, std::string why = {}) noexcept;
@@ -137,7 +130,7 @@ class call_state {
   call_state* next = nullptr;  // in the queue of whoever has the call
 
  protected:
-  virtual ~call_state() = default;
+  ~call_state() override = default;
 
   // Called once, by who has completed it.
   virtual void completed() noexcept = 0;
@@ -146,7 +139,6 @@ class call_state {
   static constexpr std::uint8_t code(status s) noexcept { return static_cast<std::uint8_t>(s); }
   static constexpr std::uint8_t completing = 0xFF;  // claimed; the reply is being stored
 
-  sync::atomic<std::uint32_t> refs_{1};
   sync::atomic<std::uint8_t> status_{0};
   const message_ref request_;
   message_ref reply_;
@@ -154,29 +146,7 @@ class call_state {
   const sync::time_point deadline_;
 };
 
-class call_ref {
- public:
-  call_ref() noexcept = default;
-  explicit call_ref(call_state* adopted) noexcept : call_(adopted) {}
-  call_ref(const call_ref& other) noexcept : call_(other.call_) {
-    if (call_) call_->add_ref();
-  }
-  call_ref(call_ref&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
-  call_ref& operator=(call_ref other) noexcept {
-    std::swap(call_, other.call_);
-    return *this;
-  }
-  ~call_ref() {
-    if (call_) call_->drop_ref();
-  }
-  explicit operator bool() const noexcept { return call_ != nullptr; }
-  call_state* get() const noexcept { return call_; }
-  call_state* operator->() const noexcept { return call_; }
-  call_state* release() noexcept { return std::exchange(call_, nullptr); }
-
- private:
-  call_state* call_ = nullptr;
-};
+using call_ref = counted_ptr<call_state>;
 
 // Where requests of a service go: a server.
 class request_sink {
