@@ -36,6 +36,7 @@ struct node::state {
   detail::executor& home() const noexcept { return on->handlers; }
 
   void set_up(detail::handler& h, const handler_options& o) const {
+    h.set_keep(on);
     h.set_priority(o.priority);
     h.set_group((o.group ? *o.group : group).get());
   }
@@ -54,9 +55,11 @@ struct node::state {
     handlers.push_back(std::move(h));
     home().schedule().enlist();
   }
-  std::vector<handler_ref<>> all() const {
-    const std::lock_guard guard{mutex};
-    return handlers;
+  // One that was held because the node was about to start may find that it has started.
+  void open(detail::handler& h) const {
+    if (phase != node_phase::running || !h.open()) return;
+    detail::trigger_list first{home()};
+    first.add(h);
   }
 };
 
@@ -158,6 +161,7 @@ subscription node::add_subscription(const endpoint& e, const handler_options& o,
     state_->home().remove(*h);
     throw;
   }
+  state_->open(*h);
   return {state_->home(), h};
 }
 
@@ -169,10 +173,7 @@ server node::add_server(const endpoint& e, const handler_options& o,
   // Held in any case until it knows where it is served.
   h->attach(state_->on->way->serve(e, *h, true));
   state_->add(h);
-  if (state_->phase == node_phase::running && h->open()) {
-    detail::trigger_list first{state_->home()};
-    first.add(*h);
-  }
+  state_->open(*h);
   return {state_->home(), h};
 }
 
@@ -198,6 +199,7 @@ registration node::add_timer(const handler_options& o, handler_ref<detail::ticke
   state_->check_open();
   state_->add(h);
   h->start();
+  state_->open(*h);
   return {state_->home(), h};
 }
 

@@ -52,6 +52,8 @@ namespace detail {
 
 class handler;
 class handler_group;
+class message_ref;
+struct message_base;
 class handler_schedule;
 class executor;
 
@@ -61,6 +63,7 @@ class handler_list {
   bool empty() const noexcept { return first_ == nullptr; }
   void push(handler& h) noexcept;
   void push_front(handler& h) noexcept;
+  void take_out(handler& h) noexcept;  // which is in it
   handler* pop() noexcept;
   void append(handler_list& other) noexcept;
   handler* first() const noexcept { return first_; }
@@ -123,6 +126,10 @@ class handler {
   // No event comes any more; those that wait are still handled.
   virtual void drain() noexcept { close(); }
 
+  // Of a run that goes on by itself and has not begun: true if it never will, and the caller is to
+  // end it. Others wait for their turn as well, maybe for the one who removes the handler.
+  virtual bool abandon() noexcept { return false; }
+
   // Events that were held back until now may come. True if some wait, and the caller has to trigger
   // the handler.
   virtual bool open() noexcept { return false; }
@@ -138,6 +145,8 @@ class handler {
   // Before the first trigger.
   void set_group(std::shared_ptr<handler_group> g) noexcept { group_ = std::move(g); }
   void set_priority(int p) noexcept { priority_ = static_cast<std::int8_t>(p); }
+  // What it is part of, the bus: whoever still has the handler still has that.
+  void set_keep(std::shared_ptr<void> keep) noexcept { keep_ = std::move(keep); }
 
  protected:
   // Of a run that goes on by itself: nobody runs the function yet; the job here does.
@@ -155,9 +164,13 @@ class handler {
   friend class detached_run;
   friend struct inspect;
 
+  std::shared_ptr<void> keep_;  // first, so that it ends last
+
   // The job in which the function of the handler runs: who finds it to be its own must not wait for
   // the end of the run. Means something only while it runs.
   sync::atomic<const job*> runs_as_{nullptr};
+
+  executor* runs_on_ = nullptr;  // the run's own
 
   enum class phase : std::uint8_t { waiting, triggered, queued, grouped, running };
 
@@ -177,6 +190,7 @@ class handler {
   bool again_ = false;           // triggered while it runs
   bool has_group_ = false;       // holds its group
   bool removed_ = false;         // is not run any more; unless it waits, the schedule has a pointer
+  bool guest_ = false;           // runs beside who has its group, and waits for its end
   activity* resumes_ = nullptr;  // in the queue of a group: a run that goes on, not one that begins
   std::uint64_t since_ = 0;      // how many runs had begun when it was triggered
   std::uint64_t runs_ = 0;
@@ -237,7 +251,7 @@ class trigger_list {
   trigger_list(const trigger_list&) = delete;
   trigger_list& operator=(const trigger_list&) = delete;
   ~trigger_list() {
-    if (first_) flush();
+    if (first_ || gone_) flush();
   }
 
   // Keeps the handler until it is triggered.
@@ -248,15 +262,23 @@ class trigger_list {
     last_ = &h;
   }
 
+  // Drops a message. If nobody else has it, it ends after the locks are given back, too: its
+  // destructor is the user's.
+  void discard(message_ref m) noexcept;
+
  private:
   void flush() noexcept;
 
   executor& home_;
   handler* first_ = nullptr;
   handler* last_ = nullptr;
+  message_base* gone_ = nullptr;
 };
 
 // For the templates: who is running and how it goes on.
+
+// Whether the handler was taken out of use.
+bool is_removed(executor& home, const handler& h) noexcept;
 
 // A run that goes on by itself has ended.
 void finish_run(executor& home, handler& h, bool more) noexcept;

@@ -57,6 +57,7 @@ struct message_base {
 
   sync::atomic<std::uint32_t> refs{1};
   const message_type* type;
+  message_base* next = nullptr;  // of those that nobody has any more: trigger_list::discard
 };
 
 // A pointer that counts, without the type.
@@ -75,6 +76,7 @@ class message_ref {
   ~message_ref() {
     if (message_) message_->drop_ref();
   }
+  message_base* release() noexcept { return std::exchange(message_, nullptr); }
   explicit operator bool() const noexcept { return message_ != nullptr; }
   message_base* get() const noexcept { return message_; }
   message_base* operator->() const noexcept { return message_; }
