@@ -1,6 +1,7 @@
 #include "event/executor.h"
 
 #include <rota/base/assert.h>
+#include <rota/event/message.h>
 #include <rota/task/errors.h>
 #include <rota/task/spawn.h>
 
@@ -44,7 +45,7 @@ const job* job_here() noexcept {
 void handler::runs_here() noexcept { runs_as_.store(job_here(), sync::memory_order_relaxed); }
 
 executor::executor(runtime& rt) : runtime_(rt), runners_(rt.workers()), leaving_(rt.workers()) {
-  for (unsigned i = 0; i < rt.workers(); ++i) rt.spawn(runner(i));
+  for (unsigned i = 0; i < rt.workers(); ++i) rt.spawn(runner(i, hand{*this}));
 }
 
 void executor::stop() noexcept {
@@ -59,6 +60,7 @@ void executor::stop() noexcept {
   }
   // acquire: pairs with leave(); the last access of each runner comes before the end.
   while (leaving_.load(sync::memory_order_acquire) != 0) sync::yield_thread();
+  schedule_.drop_removed().settle();
 }
 
 void executor::leave() noexcept {
@@ -69,18 +71,19 @@ void executor::leave() noexcept {
   leaving_.fetch_sub(1, sync::memory_order_release);
 }
 
-task<void> executor::runner(unsigned number) {
+task<void> executor::runner(unsigned number, hand in) {
   this_task::set_name("event runner " + std::to_string(number));
   const bool watched = state_of(runtime_).settings().watchdog.count() > 0;
   try {
     while (!stopping_.load(sync::memory_order_relaxed)) {
       aftermath then;
-      handler* h = schedule_.take(then);
+      in.taken = schedule_.take(then);
       settle(std::exchange(then, {}));
-      while (h) {
-        const run_end end = run(*h, watched);
-        h = end == run_end::detached ? schedule_.take(then)
-                                     : schedule_.finish_and_take(*h, end == run_end::more, then);
+      while (in.taken) {
+        const run_end end = run(*in.taken, watched);
+        in.taken = end == run_end::detached
+                       ? schedule_.take(then)
+                       : schedule_.finish_and_take(*in.taken, end == run_end::more, then);
         settle(std::exchange(then, {}));
         co_await turn_end{};
       }
@@ -89,11 +92,11 @@ task<void> executor::runner(unsigned number) {
   } catch (const cancelled&) {
     // The runtime ends.
   }
-  leave();
 }
 
 // Not part of the coroutine, which must not know the worker.
 [[gnu::noinline]] run_end executor::run(handler& h, bool watched) noexcept {
+  h.runs_on_ = this;
   h.runs_here();
   if (!watched) return h.run();
   worker& w = *worker::here();
@@ -122,14 +125,18 @@ void executor::remove(handler& h) noexcept {
   // A run that waits for itself would wait for ever.
   const job* const here = job_here();
   if (here && h.runs_as_.load(sync::memory_order_relaxed) == here) return;
+  if (h.abandon()) finish(h, false);
   idle_watch ended{idle_watch::by::thread};
-  if (schedule_.watch(h, ended)) ended.wait();
+  if (!schedule_.watch(h, ended)) return;
+  settle(schedule_.wait_for(h, here));
+  ended.wait();
 }
 
 bool executor::leave_group(handler& h) noexcept {
-  if (!schedule_.has_group(h)) return false;
-  settle(schedule_.leave_group(h));
-  return true;
+  aftermath then;
+  const bool left = schedule_.leave_group(h, then);
+  settle(std::exchange(then, {}));
+  return left;
 }
 
 bool executor::entry::await_suspend(std::coroutine_handle<> leaf) noexcept {
@@ -141,10 +148,22 @@ bool executor::entry::await_suspend(std::coroutine_handle<> leaf) noexcept {
 
 handler* executor::running_here() noexcept { return static_cast<handler*>(purpose()); }
 
+void trigger_list::discard(message_ref m) noexcept {
+  message_base* const one = m.release();
+  if (!one || !one->drop_ref_only()) return;
+  one->next = std::exchange(gone_, one);
+}
+
 void trigger_list::flush() noexcept {
   last_ = nullptr;
-  home_.trigger(std::exchange(first_, nullptr));
+  if (first_) home_.trigger(std::exchange(first_, nullptr));
+  while (message_base* const one = gone_) {
+    gone_ = one->next;
+    one->end();
+  }
 }
+
+bool is_removed(executor& home, const handler& h) noexcept { return home.schedule().is_removed(h); }
 
 void finish_run(executor& home, handler& h, bool more) noexcept { home.finish(h, more); }
 

@@ -14,6 +14,7 @@
 
 #include <coroutine>
 #include <exception>
+#include <utility>
 
 #include "event/schedule.h"
 
@@ -41,6 +42,7 @@ class executor {
 
   // The group of a run that waits for something. leave gives false if it has none to leave.
   bool leave_group(handler& h) noexcept;
+  static executor& home_of(const handler& h) noexcept { return *h.runs_on_; }  // while it runs
   class [[nodiscard("co_await it")]] entry;
   entry enter_group(handler& h) noexcept;
 
@@ -51,8 +53,22 @@ class executor {
   static handler* running_here() noexcept;
 
  private:
-  task<void> runner(unsigned number);
-  static run_end run(handler& h, bool watched) noexcept;
+  // What a runner has in hand: given back also if the runtime ends and destroys its frame.
+  struct hand {
+    executor* home;
+    handler* taken = nullptr;
+
+    explicit hand(executor& e) noexcept : home(&e) {}
+    hand(hand&& other) noexcept : home(std::exchange(other.home, nullptr)), taken(other.taken) {}
+    ~hand() {
+      if (!home) return;
+      if (taken) home->finish(*taken, true);
+      home->leave();
+    }
+  };
+
+  task<void> runner(unsigned number, hand in);
+  run_end run(handler& h, bool watched) noexcept;
   void settle(aftermath then) noexcept;
   void leave() noexcept;
 

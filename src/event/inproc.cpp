@@ -207,12 +207,23 @@ class inproc::service_server final : public served {
   ~service_server() override { withdraw(); }
 
   call_ref take() noexcept override {
-    spin_guard guard{service_->lock};
-    return withdrawn_ ? call_ref{} : service_->take();
+    for (;;) {  // one that nobody waits for ends without the lock: its request is the user's
+      call_ref c;
+      {
+        spin_guard guard{service_->lock};
+        if (!withdrawn_) c = service_->take();
+      }
+      if (!c || c->is_pending()) return c;
+    }
   }
   bool rest() noexcept override {
     spin_guard guard{service_->lock};
     return owned = !withdrawn_ && service_->first;
+  }
+  void drain() noexcept override {
+    spin_guard guard{service_->lock};
+    if (withdrawn_ || std::exchange(draining_, true)) return;
+    take_out(service_->servers, this);
   }
   void withdraw() noexcept override {
     trigger_list others{home_};
@@ -220,7 +231,7 @@ class inproc::service_server final : public served {
     {
       spin_guard guard{service_->lock};
       if (std::exchange(withdrawn_, true)) return;
-      take_out(service_->servers, this);
+      if (!draining_) take_out(service_->servers, this);
       if (service_->servers.empty())
         left = service_->take_all();
       else if (service_->first)
@@ -239,7 +250,9 @@ class inproc::service_server final : public served {
   bool owned;  // guarded by the service's lock: the schedule has its handler, or is about to
 
  private:
-  bool withdrawn_ = false;  // guarded by the service's lock
+  // Guarded by the service's lock.
+  bool draining_ = false;  // not among the servers any more, but takes what is left
+  bool withdrawn_ = false;
 };
 
 class inproc::service_client final : public reader {
@@ -290,15 +303,13 @@ void inproc::service::call(const call_ref& c, executor& home) {
 
 // With the lock held.
 call_ref inproc::service::take() noexcept {
-  while (call_state* const c = first) {
-    first = c->next;
-    if (!first) last = nullptr;
-    --waiting;
-    call_ref taken{c};
-    if (c->is_pending()) return taken;
-    if (forgotten > 0) --forgotten;
-  }
-  return {};
+  call_state* const c = first;
+  if (!c) return {};
+  first = c->next;
+  if (!first) last = nullptr;
+  --waiting;
+  if (forgotten > 0 && !c->is_pending()) --forgotten;
+  return call_ref{c};
 }
 
 // With the lock held, or by the last who knows it.

@@ -57,9 +57,11 @@ class node::state : public detail::counted {
     handlers.push_back(std::move(h));
     home().schedule().enlist();
   }
-  std::vector<counted_ptr<handler>> all() const {
-    const std::lock_guard guard{mutex};
-    return handlers;
+  // One that was held because the node was about to start may find that it has started.
+  void open(detail::handler& h) const {
+    if (phase != node_phase::running || !h.open()) return;
+    detail::trigger_list first{home()};
+    first.add(h);
   }
 };
 
@@ -161,6 +163,7 @@ subscription node::add_subscription(const endpoint& e, const handler_options& o,
     state_->home().remove(*h);
     throw;
   }
+  state_->open(*h);
   return {state_->home(), h};
 }
 
@@ -172,10 +175,7 @@ server node::add_server(const endpoint& e, const handler_options& o,
   // Held in any case until it knows where it is served.
   h->attach(state_->on->way->serve(e, *h, true));
   state_->add(h);
-  if (state_->phase == node_phase::running && h->open()) {
-    detail::trigger_list first{state_->home()};
-    first.add(*h);
-  }
+  state_->open(*h);
   return {state_->home(), h};
 }
 
@@ -201,6 +201,7 @@ registration node::add_timer(const handler_options& o, counted_ptr<detail::ticke
   state_->check_open();
   state_->add(h);
   h->start();
+  state_->open(*h);
   return {state_->home(), h};
 }
 

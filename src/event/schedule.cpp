@@ -37,6 +37,13 @@ void handler_list::push_front(handler& h) noexcept {
   if (!last_) last_ = &h;
 }
 
+void handler_list::take_out(handler& h) noexcept {
+  handler_list kept;
+  while (handler* const one = pop())
+    if (one != &h) kept.push(*one);
+  *this = kept;
+}
+
 handler* handler_list::pop() noexcept {
   handler* const h = first_;
   if (!h) return nullptr;
@@ -149,22 +156,27 @@ bool handler_schedule::begin(handler& h) noexcept {
     h.has_group_ = true;
   }
   h.phase_ = phase::running;
+  h.runs_as_nobody();  // who is to run it has not said so yet
   --queued_;
   ++starts_;
   ++h.runs_;
   return true;
 }
 
+// One that was removed while it was queued.
+void handler_schedule::skip(handler& h, aftermath& then) noexcept {
+  --queued_;
+  if (h.has_group_) hand_over(h, then);
+  rest(h, then);
+}
+
 handler* handler_schedule::take_first(aftermath& then) noexcept {
   step();
   while (handler* h = run_queue_.pop()) {
-    if (h->removed_) {
-      --queued_;
-      if (h->has_group_) hand_over(*h, then);
-      rest(*h, then);
-    } else if (begin(*h)) {
+    if (h->removed_)
+      skip(*h, then);
+    else if (begin(*h))
       return h;
-    }
   }
   ++idle_;
   return nullptr;
@@ -178,6 +190,7 @@ handler* handler_schedule::take(aftermath& then) noexcept {
 // The handler has nothing to do, and who waits for that is told.
 void handler_schedule::rest(handler& h, aftermath& then) noexcept {
   h.phase_ = phase::waiting;
+  h.guest_ = false;
   h.again_ = false;
   while (idle_watch* const w = h.watches_) {
     h.watches_ = w->next_;
@@ -231,10 +244,28 @@ aftermath handler_schedule::finish(handler& h, bool more) noexcept {
   return then;
 }
 
-aftermath handler_schedule::leave_group(handler& h) noexcept {
+bool handler_schedule::leave_group(handler& h, aftermath& then) noexcept {
+  spin_guard guard{lock_};
+  if (!h.has_group_) return false;
+  if (hand_over(h, then)) wake(then);
+  return true;
+}
+
+aftermath handler_schedule::wait_for(handler& h, const job* who) noexcept {
   aftermath then;
   spin_guard guard{lock_};
-  if (hand_over(h, then)) wake(then);
+  handler_group* const g = h.group_.get();
+  if (!g || h.has_group_ || h.phase_ != phase::running) return then;
+  const handler* const holder = g->holder_;
+  // relaxed: equal to `who` only if that has stored it.
+  if (!holder || holder->phase_ != phase::running || !who ||
+      holder->runs_as_.load(sync::memory_order_relaxed) != who)
+    return then;
+  h.guest_ = true;
+  if (h.resumes_) {
+    g->queue_.take_out(h);
+    then.resumed.push(h);
+  }
   return then;
 }
 
@@ -245,10 +276,27 @@ void handler_schedule::remove(handler& h) noexcept {
   if (h.phase_ != phase::waiting) h.add_ref();  // until it rests
 }
 
+aftermath handler_schedule::drop_removed() noexcept {
+  aftermath then;
+  handler_list kept;
+  spin_guard guard{lock_};
+  step();
+  while (handler* h = run_queue_.pop()) {
+    if (h->removed_)
+      skip(*h, then);
+    else
+      kept.push(*h);
+  }
+  run_queue_.append(kept);
+  return then;
+}
+
 bool handler_schedule::watch(handler& h, idle_watch& w) noexcept {
   spin_guard guard{lock_};
+  // One that was removed is not begun any more, so only a run under way is waited for.
+  if (h.removed_ && h.phase_ != phase::running) return false;
   // Events of a handler that waits: somebody is about to trigger it.
-  if (h.phase_ == phase::waiting && (h.removed_ || !h.has_events())) return false;
+  if (h.phase_ == phase::waiting && !h.has_events()) return false;
   w.next_ = std::exchange(h.watches_, &w);
   return true;
 }

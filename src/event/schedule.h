@@ -53,8 +53,8 @@ class handler_schedule {
   // A run that went on without a runner has ended.
   aftermath finish(handler& h, bool more) noexcept;
 
-  // A run waits for something and lets others of its group run meanwhile.
-  aftermath leave_group(handler& h) noexcept;
+  // A run waits for something and lets others of its group run meanwhile. False: it has no group.
+  bool leave_group(handler& h, aftermath& then) noexcept;
 
   // It goes on: true if it has the group. Otherwise `who`, which has begun to wait, is made ready
   // when it has; `begin`, called under the lock, does that.
@@ -62,6 +62,7 @@ class handler_schedule {
   bool enter_group(handler& h, activity* who, Begin&& begin) noexcept {
     spin_guard guard{lock_};
     handler_group& g = *h.group_;
+    if (h.guest_) return true;
     if (!g.holder_) {
       g.holder_ = &h;
       h.has_group_ = true;
@@ -73,15 +74,18 @@ class handler_schedule {
     return false;
   }
 
-  bool has_group(handler& h) const noexcept {
-    spin_guard guard{lock_};
-    return h.has_group_;
-  }
-
   // The handler is not run any more.
   void remove(handler& h) noexcept;
 
-  // False if the handler has nothing to do; otherwise `w` will be told when that is so.
+  // `who` is about to wait for the end of a run. If it is a run that has the group which the other
+  // needs to go on, it lets it in.
+  aftermath wait_for(handler& h, const job* who) noexcept;
+
+  // Nobody takes handlers any more: lets go of removed ones that are still queued.
+  aftermath drop_removed() noexcept;
+
+  // False if the handler has nothing to do, or was removed and does not run; otherwise `w` will be
+  // told when that is so.
   bool watch(handler& h, idle_watch& w) noexcept;
 
   // Takes a watch back. False if it is too late for that: it will be told.
@@ -114,6 +118,7 @@ class handler_schedule {
   void step() noexcept;
   handler* take_first(aftermath& then) noexcept;
   bool begin(handler& h) noexcept;
+  void skip(handler& h, aftermath& then) noexcept;
   unsigned end(handler& h, bool more, aftermath& then) noexcept;
   void rest(handler& h, aftermath& then) noexcept;
   bool hand_over(handler& h, aftermath& then) noexcept;

@@ -4,6 +4,7 @@
 #include <rota/task/errors.h>
 #include <rota/time/sleep.h>
 
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
@@ -106,7 +107,9 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
   const call_ref c{p};
   // Others of the group may run while this one waits: the server may be among them.
   handler* const caller = executor::running_here();
-  const bool left = caller && home_.leave_group(*caller);
+  // That group may be of another bus.
+  executor* const runs_on = caller ? &executor::home_of(*caller) : nullptr;
+  const bool left = caller && runs_on->leave_group(*caller);
   if (enlist(*p)) way_.call(endpoint_, c);
   bool stopped = false;
   try {
@@ -119,7 +122,7 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
     way_.cancel(endpoint_, c);
   ended(*p);
   if (left) {
-    auto group = home_.enter_group(*caller);
+    auto group = runs_on->enter_group(*caller);
     co_await group;
   }
   if (stopped) throw cancelled{};
@@ -204,7 +207,8 @@ void client_state::close() noexcept {
       }
     }
     if (!c) return;
-    c->complete(call_state::status::cancelled, {}, "the client was removed");
+    if (c->complete(call_state::status::cancelled, {}, "the client was removed"))
+      way_.cancel(endpoint_, c);
   }
 }
 
@@ -220,13 +224,15 @@ void client_base::answer(job_function f) {
 }
 
 run_end client_base::run() noexcept {
+  run_clock clock;
+  clock.start();
   for (std::size_t i = 0;; ++i) {
     job_function f;
     {
       spin_guard guard{lock_};
       owned_ = !answers_.empty();
       if (!owned_) return run_end::done;
-      if (i == budget_) return run_end::more;
+      if (i == budget_ || (std::has_single_bit(i) && clock.is_over())) return run_end::more;
       f = std::move(answers_.front());
       answers_.pop_front();
       ++events_;
@@ -249,6 +255,11 @@ void client_base::close() noexcept {
   closed_ = true;
   gone.swap(answers_);
   guard.release();
+}
+
+void client_base::drain() noexcept {
+  spin_guard guard{lock_};
+  closed_ = true;
 }
 
 bool client_base::has_events() const noexcept {
@@ -293,7 +304,7 @@ void server_base::close() noexcept {
 }
 
 void server_base::drain() noexcept {
-  if (from_) from_->withdraw();
+  if (from_) from_->drain();
 }
 
 handler_counters server_base::counters() const {

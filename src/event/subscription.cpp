@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "event/executor.h"
+#include "event/times.h"
 #include "task/activity.h"
 #include "task/runtime_state.h"
 
@@ -28,10 +29,12 @@ constexpr auto longest_batch = 1ms;
 
 }  // namespace
 
-bool run_clock::is_over() noexcept {
-  const auto now = sync::now();
-  if (began_ == sync::time_point{}) began_ = now;
-  return now - began_ > longest_batch;
+void run_clock::start() noexcept {
+  if (!has_started()) began_ = sync::now();
+}
+
+bool run_clock::is_over() const noexcept {
+  return has_started() && sync::now() - began_ > longest_batch;
 }
 
 // A cown that is never worked on: while it is pressed, who sends to it is muted.
@@ -102,14 +105,13 @@ bool subscription_base::claims_trigger() noexcept {
 }
 
 message_sink::outcome subscription_base::offer(const message_ref& m, trigger_list& first) noexcept {
-  message_ref gone;  // ends after the lock is given back: it may be the last to have it
   spin_guard guard{lock_};
   if (closed_) return outcome::dropped;
   if (qos_.deadline > 0ns) last_ = sync::now();
   const bool full = count_ >= qos_.depth || !senders_.empty();
   if (full && qos_.overflow == overflow::block) return outcome::full;
   if (full && qos_.overflow == overflow::drop_oldest) {
-    gone = pop();
+    first.discard(pop());
     count(&notices::dropped);
   } else if (full) {
     count(&notices::dropped);
@@ -198,8 +200,10 @@ std::size_t subscription_base::take(message_ref* out, std::size_t most, bool res
   std::array<message_ref, most_at_once> old;
   std::size_t expired = 0;
   admitted in;
+  bool more = false;
   do {
     in.wake();
+    old.fill({});  // not with the lock held: a message may be the last of its kind
     spin_guard guard{lock_};
     const auto oldest = qos_.lifespan > 0ns ? sync::now() - qos_.lifespan : sync::time_point::min();
     for (expired = 0; count_ > 0 && n < most && expired < old.size();) {
@@ -208,7 +212,7 @@ std::size_t subscription_base::take(message_ref* out, std::size_t most, bool res
     }
     if (expired) count(&notices::expired, expired);
     events_ += n;
-    if (qos_.overflow == overflow::block) let_in(in);
+    if (qos_.overflow == overflow::block && !is_gone()) let_in(in);
     if (presses_ && count_ <= qos_.depth / 2) {
       presses_ = false;
       relieves = true;
@@ -217,12 +221,20 @@ std::size_t subscription_base::take(message_ref* out, std::size_t most, bool res
       news.dropped += news_.dropped, news.expired += news_.expired, news.late += news_.late;
       news_ = {};
     }
-    if (rests && n == 0 && count_ == 0) owned_ = false;
-  } while (n == 0 && expired == old.size());
+    more = n == 0 && count_ > 0;  // all were too old, and others may wait, or were let in
+    if (rests && n == 0 && !more) owned_ = false;
+    backlog_ = count_ > 0;
+  } while (more);
   in.wake();
   if (relieves) set_pressure();
   if (news.any()) tell(news);
   return n;
+}
+
+void subscription_base::give_up(std::size_t taken) noexcept {
+  spin_guard guard{lock_};
+  events_ -= taken;
+  count(&notices::dropped, taken);
 }
 
 bool subscription_base::rest() noexcept {
@@ -258,11 +270,12 @@ void subscription_base::close() noexcept {
     {
       spin_guard guard{lock_};
       closed_ = true;
+      gone_.store(true, sync::memory_order_relaxed);
       if (from_) from = std::move(from_);
       pressed |= std::exchange(presses_, false);
       if (count_ > 0) count(&notices::dropped, count_);
       count_ = 0;
-      gone.swap(ring_);
+      if (gone.empty()) gone.swap(ring_);
       sender = claim_first(senders_);
       if (sender) static_cast<room_wait*>(awaiter_of(*sender))->served = true;
       more = !senders_.empty();
@@ -315,7 +328,7 @@ void subscription_base::attach(std::unique_ptr<reader> from) {
 
 sync::time_point subscription_base::next_deadline() const noexcept {
   spin_guard guard{lock_};
-  return last_ + qos_.deadline;
+  return later(last_, qos_.deadline);
 }
 
 task<void> subscription_base::watch_deadline(counted_ptr<subscription_base> self) {
@@ -325,7 +338,7 @@ task<void> subscription_base::watch_deadline(counted_ptr<subscription_base> self
     const auto due = std::exchange(next, self->next_deadline());
     if (next > due) continue;
     self->tell_late();
-    next = due + self->qos_.deadline;
+    next = later(due, self->qos_.deadline);
   }
 }
 

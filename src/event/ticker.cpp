@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "event/executor.h"
+#include "event/times.h"
 
 namespace rota::detail {
 
@@ -17,7 +18,7 @@ void ticker::start() {
 
 task<void> ticker::tick(counted_ptr<ticker> self) {
   const auto period = self->period_;
-  for (auto next = sync::now() + period;; next += period) {
+  for (auto next = later(sync::now(), period);; next = later(next, period)) {
     const bool elapsed = co_await self->alarm_.sleep_until(next);
     if (!elapsed) co_return;
     // What was slept over is left out, and the phase kept.
@@ -66,6 +67,14 @@ void ticker::close() noexcept {
     spin_guard guard{lock_};
     closed_ = true;
     pending_ = false;
+  }
+  alarm_.cancel();
+}
+
+void ticker::drain() noexcept {
+  {
+    spin_guard guard{lock_};
+    closed_ = true;
   }
   alarm_.cancel();
 }

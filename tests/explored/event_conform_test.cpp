@@ -349,7 +349,7 @@ class program : public followed {
       aftermath then;
       for (int i = 0; i < shape_.calls && doing_ < static_cast<unsigned>(shape_.grouped); ++i) {
         intent_ = intent::leave;
-        then = schedule_.leave_group(h);
+        check(schedule_.leave_group(h, then), "it has the group");
         settle(then);
         h.resumed.store(0, memory_order_relaxed);
         intent_ = intent::enter;

@@ -51,6 +51,8 @@ namespace detail {
 
 class handler;
 class handler_group;
+struct message_base;
+using message_ref = counted_ptr<message_base>;
 class handler_schedule;
 class executor;
 
@@ -60,6 +62,7 @@ class handler_list {
   bool empty() const noexcept { return first_ == nullptr; }
   void push(handler& h) noexcept;
   void push_front(handler& h) noexcept;
+  void take_out(handler& h) noexcept;  // which is in it
   handler* pop() noexcept;
   void append(handler_list& other) noexcept;
   handler* first() const noexcept { return first_; }
@@ -125,6 +128,10 @@ class handler : public counted {
   // No event comes any more; those that wait are still handled.
   virtual void drain() noexcept { close(); }
 
+  // Of a run that goes on by itself and has not begun: true if it never will, and the caller is to
+  // end it. Others wait for their turn as well, maybe for the one who removes the handler.
+  virtual bool abandon() noexcept { return false; }
+
   // Events that were held back until now may come. True if some wait, and the caller has to trigger
   // the handler.
   virtual bool open() noexcept { return false; }
@@ -159,16 +166,19 @@ class handler : public counted {
   friend class detached_run;
   friend struct inspect;
 
+  counted_ptr<counted> kept_;  // first, so that it ends last
+
   // The job in which the function of the handler runs: who finds it to be its own must not wait for
   // the end of the run. Means something only while it runs.
   sync::atomic<const job*> runs_as_{nullptr};
+
+  executor* runs_on_ = nullptr;  // the run's own
 
   enum class phase : std::uint8_t { waiting, triggered, queued, grouped, running };
 
   const handler_class class_;
   std::int8_t priority_ = 0;
   const std::string name_;
-  counted_ptr<counted> kept_;
   counted_ptr<handler_group> group_;
 
   // In the list of the one who is about to trigger us, and whose this is: there is one at most.
@@ -181,6 +191,7 @@ class handler : public counted {
   bool again_ = false;           // triggered while it runs
   bool has_group_ = false;       // holds its group
   bool removed_ = false;         // is not run any more; unless it waits, the schedule has a pointer
+  bool guest_ = false;           // runs beside who has its group, and waits for its end
   activity* resumes_ = nullptr;  // in the queue of a group: a run that goes on, not one that begins
   std::uint64_t since_ = 0;      // how many runs had begun when it was triggered
   std::uint64_t runs_ = 0;
@@ -196,7 +207,7 @@ class trigger_list {
   trigger_list(const trigger_list&) = delete;
   trigger_list& operator=(const trigger_list&) = delete;
   ~trigger_list() {
-    if (first_) flush();
+    if (first_ || gone_) flush();
   }
 
   // Keeps the handler until it is triggered.
@@ -207,15 +218,23 @@ class trigger_list {
     last_ = &h;
   }
 
+  // Drops a message. If nobody else has it, it ends after the locks are given back, too: its
+  // destructor is the user's.
+  void discard(message_ref m) noexcept;
+
  private:
   void flush() noexcept;
 
   executor& home_;
   handler* first_ = nullptr;
   handler* last_ = nullptr;
+  message_base* gone_ = nullptr;
 };
 
 // For the templates: who is running and how it goes on.
+
+// Whether the handler was taken out of use.
+bool is_removed(executor& home, const handler& h) noexcept;
 
 // A run that goes on by itself has ended.
 void finish_run(executor& home, handler& h, bool more) noexcept;

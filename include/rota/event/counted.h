@@ -5,6 +5,7 @@
 
 #include <rota/base/sync.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -19,9 +20,15 @@ class counted {
 
   void add_ref() noexcept { refs_.fetch_add(1, sync::memory_order_relaxed); }
   void drop_ref() noexcept {
-    // acq_rel: what others did with the object comes before its end.
-    if (refs_.fetch_sub(1, sync::memory_order_acq_rel) == 1) end();
+    if (drop_ref_only()) end();
   }
+
+  // The same, but it is left to the caller to end the object: true if that is to be done.
+  bool drop_ref_only() noexcept {
+    // acq_rel: what others did with the object comes before its end.
+    return refs_.fetch_sub(1, sync::memory_order_acq_rel) == 1;
+  }
+  virtual void end() noexcept { delete this; }
 
   // False if the last pointer is gone; the caller keeps the memory from going too.
   bool try_add_ref() noexcept {
@@ -38,7 +45,6 @@ class counted {
 
  protected:
   virtual ~counted() = default;
-  virtual void end() noexcept { delete this; }
 
  private:
   sync::atomic<std::uint32_t> refs_{1};
@@ -48,6 +54,7 @@ template <class T>
 class counted_ptr {
  public:
   counted_ptr() noexcept = default;
+  counted_ptr(std::nullptr_t) noexcept {}
   explicit counted_ptr(T* adopted) noexcept : object_(adopted) {}
   counted_ptr(const counted_ptr& other) noexcept : object_(other.object_) {
     if (object_) object_->add_ref();
@@ -71,6 +78,7 @@ class counted_ptr {
   }
 
   explicit operator bool() const noexcept { return object_ != nullptr; }
+  friend bool operator==(const counted_ptr&, const counted_ptr&) noexcept = default;
   T* get() const noexcept { return object_; }
   T* operator->() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }

@@ -17,11 +17,13 @@
 #define ROTA_EVENT_HANDLED_H
 
 #include <rota/base/spin_lock.h>
+#include <rota/base/sync.h>
 #include <rota/cown/cown.h>
 #include <rota/cown/when.h>
 #include <rota/event/core.h>
 #include <rota/task/task.h>
 
+#include <cstdint>
 #include <exception>
 #include <type_traits>
 #include <utility>
@@ -102,11 +104,11 @@ class task_handler final : public Source {
     this->runs_as_nobody();
     try {
       this->add_ref();
-      detached_.begin(this->home(), body(counted_ptr<task_handler>{this}));
-      return run_end::detached;
-    } catch (...) {  // there was no memory for it: once more, later
-      return run_end::more;
+      run_at_end ends{counted_ptr<task_handler>{this}};
+      detached_.begin(this->home(), body(std::move(ends)));
+    } catch (...) {  // there was no memory for it: `ends` has ended the run, and others follow
     }
+    return run_end::detached;
   }
 
   void close() noexcept override {
@@ -115,19 +117,30 @@ class task_handler final : public Source {
   }
 
  private:
-  static task<void> body(counted_ptr<task_handler> self) {
-    if (self->detached_.enter(*self)) {
-      typename Source::event e;
-      if (self->take_one(e)) {
-        try {
-          co_await Source::apply_later(self->function_, e);
-        } catch (...) {
-          self->failed(e);
-        }
-      }
+  // Ends the run, also if the runtime ends and destroys the frame before it begins or where it
+  // waits.
+  struct run_at_end {
+    counted_ptr<task_handler> self;
+
+    explicit run_at_end(counted_ptr<task_handler> h) noexcept : self(std::move(h)) {}
+    run_at_end(run_at_end&&) noexcept = default;
+    ~run_at_end() {
+      if (!self) return;
       self->detached_.leave();
+      finish_run(self->home(), *self, self->rest());
     }
-    finish_run(self->home(), *self, self->rest());
+  };
+
+  static task<void> body(run_at_end ends) {
+    task_handler& self = *ends.self;
+    if (!self.detached_.enter(self)) co_return;
+    typename Source::event e;
+    if (!self.take_one(e)) co_return;
+    try {
+      co_await Source::apply_later(self.function_, e);
+    } catch (...) {
+      self.failed(e);
+    }
   }
 
   F function_;
@@ -146,14 +159,26 @@ class cown_handler final : public Source {
     this->runs_as_nobody();
     try {
       this->add_ref();
-      when(bound_.cown) << one_run{counted_ptr<cown_handler>{this}};
-      return run_end::detached;
-    } catch (...) {
-      return run_end::more;
+      one_run all{counted_ptr<cown_handler>{this}};
+      claim_.store(open, sync::memory_order_relaxed);
+      // Of us and who removes the handler one sees the other, by the lock of the schedule. The
+      // behaviour would wait, maybe for that one.
+      if (!is_removed(this->home(), *this)) when(bound_.cown) << std::move(all);
+    } catch (...) {  // there was no memory for it: what was to run has ended the run
     }
+    return run_end::detached;
   }
 
+  bool abandon() noexcept override { return claim_run(); }
+
  private:
+  // A run is for one: the behaviour, or who removes the handler before that begins.
+  enum : std::uint8_t { open, claimed };
+  bool claim_run() noexcept {
+    // acq_rel: who is late does nothing, and what the others did comes before that.
+    return claim_.exchange(claimed, sync::memory_order_acq_rel) == open;
+  }
+
   // Ends the run also if the behaviour is dropped.
   struct one_run {
     counted_ptr<cown_handler> self;
@@ -161,11 +186,12 @@ class cown_handler final : public Source {
     explicit one_run(counted_ptr<cown_handler> h) noexcept : self(std::move(h)) {}
     one_run(one_run&&) noexcept = default;
     ~one_run() {
-      if (self) finish_run(self->home(), *self, self->rest());
+      if (self && self->claim_run()) finish_run(self->home(), *self, self->rest());
     }
 
     void operator()(T& value) {
       const counted_ptr<cown_handler> h = std::move(self);
+      if (!h->claim_run()) return;
       h->runs_here();
       const run_end end = h->run_batch([&](typename Source::event& e) {
         try {
@@ -179,11 +205,14 @@ class cown_handler final : public Source {
   };
 
   on_cown<T, F> bound_;
+  sync::atomic<std::uint8_t> claim_{claimed};
 };
 
 // Makes the handler that fits the function; `more` are the arguments of the source.
 template <class Source, class T, class F, class... More>
 counted_ptr<Source> make_handler(on_cown<T, F> f, More&&... more) {
+  static_assert(!is_task<typename Source::template result<F, T>>,
+                "a behaviour that handles events is a function, not a coroutine");
   return counted_ptr<Source>{
       new cown_handler<Source, T, F>(std::move(f), std::forward<More>(more)...)};
 }

@@ -11,6 +11,7 @@
 #define ROTA_EVENT_MESSAGE_H
 
 #include <rota/base/frame_pool.h>
+#include <rota/event/core.h>
 #include <rota/event/counted.h>
 #include <rota/event/type_support.h>
 
@@ -47,9 +48,8 @@ struct message_type {
 struct message_base : counted {
   explicit message_base(const message_type& t) noexcept : type(&t) {}
   const message_type* const type;
+  message_base* next = nullptr;  // of those that nobody has any more: trigger_list::discard
 };
-using message_ref = counted_ptr<message_base>;
-
 template <class M>
 struct message_of final : message_base {
   template <class... Args>
@@ -76,6 +76,11 @@ struct message_of final : message_base {
     return type;
   }
 
+  void end() noexcept override {
+    this->~message_of();
+    give_back(this);
+  }
+
   M value;
 
  private:
@@ -84,10 +89,6 @@ struct message_of final : message_base {
       free_frame(memory, sizeof(message_of));
     else
       ::operator delete(memory, std::align_val_t{alignof(M)});
-  }
-  void end() noexcept override {
-    this->~message_of();
-    give_back(this);
   }
   static message_type make_type() noexcept {
     message_type t{&typeid(M), type_support_of<M>(),

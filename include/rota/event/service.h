@@ -134,6 +134,7 @@ class client_base : public handler {
 
   run_end run() noexcept final;
   void close() noexcept final;
+  void drain() noexcept final;
   bool has_events() const noexcept final;
   handler_counters counters() const final;
   executor& home() const noexcept { return home_; }
@@ -161,7 +162,8 @@ class taken_call {
   ~taken_call() {
     if (call_) call_->complete(call_state::status::lost, {}, "the server ended without an answer");
   }
-  const message_ref& request() const noexcept { return call_->request(); }
+  message_ref& request() noexcept { return call_->request(); }
+  message_ref take_request() noexcept { return std::move(call_->request()); }
   bool is_wanted() const noexcept { return call_->is_pending(); }
   void answer(message_ref reply) noexcept {
     call_ref { std::move(call_) } -> complete(call_state::status::ok, std::move(reply));
@@ -197,11 +199,12 @@ class server_base : public handler, public request_sink {
   template <class Answer>
   run_end run_batch(Answer&& answer) noexcept {
     run_clock clock;
+    clock.start();
     for (std::size_t i = 1; i <= budget_; ++i) {
       event e;
       if (!take_one(e)) break;
       answer(e);
-      if (i > 1 && (i & (i - 1)) == 0 && clock.is_over()) break;
+      if ((i & (i - 1)) == 0 && clock.is_over()) break;
     }
     return rest() ? run_end::more : run_end::done;
   }
@@ -223,19 +226,19 @@ class request_source : public server_base {
  public:
   using server_base::server_base;
 
-  template <class F>
-  using result = call_result_of<Request, F>;
+  template <class F, class... More>
+  using result = call_result_of<Request, F, More...>;
 
  protected:
   ~request_source() override = default;
 
   template <class F, class... More>
   static void apply(F& f, event& e, More&... more) {
-    answer(e, call_with<Request>(f, message<Request>{e.request()}, more...));
+    answer(e, call_with<Request>(f, message<Request>{e.take_request()}, more...));
   }
   template <class F>
   static task<void> apply_later(F& f, event& e) {
-    answer(e, co_await call_with<Request>(f, message<Request>{e.request()}));
+    answer(e, co_await call_later<Request>(f, e.request()));
   }
 
  private:

@@ -48,6 +48,16 @@ auto call_with(F& f, message<M>&& m, More&... more) {
   }
 }
 
+// The same for a coroutine: `m` stays where it is, and there if it was not given away, while the
+// coroutine runs, which may refer to it.
+template <class M, class F>
+auto call_later(F& f, message_ref& m) {
+  if constexpr (!std::is_invocable_v<F&, message<M>> && std::is_invocable_v<F&, const M&>)
+    return f(static_cast<const message_of<M>&>(*m).value);
+  else
+    return call_with<M>(f, message<M>{std::move(m)});
+}
+
 template <class M, class F, class... More>
 using call_result_of = decltype(call_with<M>(std::declval<F&>(), std::declval<message<M>&&>(),
                                              std::declval<More&>()...));
@@ -97,6 +107,8 @@ class subscription_base : public handler, public message_sink {
   template <class Deliver>
   run_end run_batch(Deliver&& deliver) noexcept;
   bool rest() noexcept;
+  bool is_gone() const noexcept { return gone_.load(sync::memory_order_relaxed); }
+  void give_up(std::size_t taken) noexcept;  // so many that were taken, since it is gone
   void failed() noexcept;
   void failed(event&) noexcept { failed(); }
 
@@ -160,13 +172,21 @@ class subscription_base : public handler, public message_sink {
   std::unique_ptr<gate> gate_;
 
   async_alarm deadline_;
+  bool backlog_ = false;  // the run's own: messages were left when it took some
+
+  // Closed for good: what a run has taken and not handled yet is dropped too. Written by close(),
+  // with the lock; read by the run, which may be the one that closes it.
+  sync::atomic<bool> gone_{false};
 };
 
 // Reads the clock seldom: it costs as much as a short handler.
 class run_clock {
  public:
-  // Whether about a millisecond has passed since the first call.
-  bool is_over() noexcept;
+  void start() noexcept;  // if it has not
+  bool has_started() const noexcept { return began_ != sync::time_point{}; }
+
+  // Whether more than a millisecond has passed since the start.
+  bool is_over() const noexcept;
 
  private:
   sync::time_point began_{};
@@ -179,15 +199,21 @@ run_end subscription_base::run_batch(Deliver&& deliver) noexcept {
   std::array<message_ref, most_at_once> some;
   run_clock clock;
   std::size_t left = budget_;
-  for (std::size_t chunk = 1;; chunk = chunk < most_at_once ? chunk * 2 : chunk) {
+  for (std::size_t chunk = 1;;) {
     const std::size_t n = take(some.data(), chunk < left ? chunk : left, true);
     if (n == 0) return run_end::done;
+    if (backlog_ || left < budget_) clock.start();  // one message alone is not timed
     for (std::size_t i = 0; i < n; ++i) {
+      if (is_gone()) {
+        give_up(n - i);
+        return run_end::done;
+      }
       deliver(some[i]);
       some[i] = {};
     }
     left -= n;
-    if (left == 0 || (chunk > 1 && clock.is_over())) return rest() ? run_end::more : run_end::done;
+    if (left == 0 || clock.is_over()) return rest() ? run_end::more : run_end::done;
+    if (clock.has_started() && chunk < most_at_once) chunk *= 2;
   }
 }
 
@@ -197,8 +223,8 @@ class message_source : public subscription_base {
  public:
   using subscription_base::subscription_base;
 
-  template <class F>
-  using result = call_result_of<M, F>;
+  template <class F, class... More>
+  using result = call_result_of<M, F, More...>;
 
  protected:
   ~message_source() override = default;
@@ -209,8 +235,7 @@ class message_source : public subscription_base {
   }
   template <class F>
   static task<void> apply_later(F& f, event& e) {
-    // A copy: what the coroutine is given may refer to the message.
-    return call_with<M>(f, message<M>{e});
+    return call_later<M>(f, e);
   }
 };
 

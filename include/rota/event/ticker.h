@@ -49,13 +49,15 @@ class ticker : public handler {
   void start();
 
   void close() noexcept override;
+  void drain() noexcept final;
   bool open() noexcept final;
   bool has_events() const noexcept final;
   handler_counters counters() const final;
   executor& home() const noexcept { return home_; }
 
-  template <class F>
-  using result = decltype(call_with_firing(std::declval<F&>(), std::declval<const firing&>()));
+  template <class F, class... More>
+  using result = decltype(call_with_firing(std::declval<F&>(), std::declval<const firing&>(),
+                                           std::declval<More&>()...));
 
  protected:
   ~ticker() override = default;

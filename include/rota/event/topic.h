@@ -43,7 +43,11 @@ class delivery {
   delivery() noexcept = default;
   explicit delivery(detail::written outcome) noexcept : outcome_(std::move(outcome)) {}
   delivery(delivery&&) noexcept = default;
-  delivery& operator=(delivery&&) noexcept = default;
+  delivery& operator=(delivery&& other) noexcept {
+    if (!outcome_.full.empty()) give_up();
+    outcome_ = std::exchange(other.outcome_, {});
+    return *this;
+  }
   ~delivery() {
     if (!outcome_.full.empty()) give_up();
   }

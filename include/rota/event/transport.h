@@ -124,7 +124,8 @@ class call_state : public counted {
   message_ref take_reply() noexcept { return std::move(reply_); }
   std::string take_reason() noexcept { return std::move(reason_); }
 
-  const message_ref& request() const noexcept { return request_; }
+  // For who has taken the call: its own, to be moved from.
+  message_ref& request() noexcept { return request_; }
   sync::time_point deadline() const noexcept { return deadline_; }
 
   call_state* next = nullptr;  // in the queue of whoever has the call
@@ -140,7 +141,7 @@ class call_state : public counted {
   static constexpr std::uint8_t completing = 0xFF;  // claimed; the reply is being stored
 
   sync::atomic<std::uint8_t> status_{0};
-  const message_ref request_;
+  message_ref request_;
   message_ref reply_;
   std::string reason_;
   const sync::time_point deadline_;
@@ -183,6 +184,9 @@ class served {
   // The run has taken what it may. True if requests are left, or came meanwhile; otherwise the
   // server waits, and the next request triggers it.
   virtual bool rest() noexcept = 0;
+
+  // Takes no new request; those that wait are still given to it.
+  virtual void drain() noexcept { withdraw(); }
 
   // No request is given to it any more; those that wait go to other servers.
   virtual void withdraw() noexcept = 0;
