@@ -6,7 +6,7 @@
 // coroutines, or behaviours with the word "cown".
 #include <rota/rota.h>
 
-#include <array>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <string>
@@ -50,12 +50,12 @@ struct setting {
 // Adds up what a subscriber gets, and says when it has all.
 struct adder {
   std::int64_t left;
-  rota::async_event* done;
+  rota::async_event* done;  // or null: the handler says it
   std::uint64_t sum = 0;
 
   void add(std::uint64_t number) {
     sum += number;
-    if (--left == 0) done->set();
+    if (--left == 0 && done) done->set();
   }
 };
 
@@ -87,15 +87,13 @@ template <class M>
 void fan_out(trial& t) {
   setting s{t};
   std::atomic<unsigned> left{bench::fan};
-  std::array<rota::async_event, bench::fan> each;
   std::deque<adder> adders;
   std::deque<rota::node> nodes;
-  for (rota::async_event& e : each) {
-    adder& a = adders.emplace_back(t.n(), &e);
-    rota::node& n = nodes.emplace_back(s.bus, "subscriber" + std::to_string(nodes.size()));
+  for (unsigned i = 0; i < bench::fan; ++i) {
+    adder& a = adders.emplace_back(t.n(), nullptr);
+    rota::node& n = nodes.emplace_back(s.bus, "subscriber" + std::to_string(i));
     n.subscribe<M>("/a", bounded(), [&](const M& m) {
       a.add(m.number);
-      // Each subscriber's last message counts once.
       if (a.left == 0 && left.fetch_sub(1) == 1) s.done.set();
     });
   }
@@ -128,9 +126,8 @@ void add_stage(trial& t, rota::node& n, const char* from, const char* to) {
                    rota::on(rota::make_cown<int>(0),
                             [out](int&, rota::message<M> m) { out.publish(std::move(m)); }));
   } else {
-    n.subscribe<M>(from, bounded(), [out](rota::message<M> m) -> rota::task<void> {
-      co_await out.publish(m);
-    });
+    n.subscribe<M>(from, bounded(),
+                   [out](rota::message<M> m) -> rota::task<void> { co_await out.publish(m); });
   }
 }
 
@@ -151,9 +148,33 @@ void pipeline(trial& t) {
   t.answer(static_cast<std::int64_t>(a.sum));
 }
 
+// A round trip between a plain thread and a handler (the word "crossing"), so that each trip
+// crosses threads twice, as it does between two threads.
+template <class M>
+void crossing(trial& t) {
+  setting s{t};
+  std::atomic<std::int64_t> back{0};
+  auto ping = s.main.advertise<M>("/ping");
+  s.main.subscribe<M>("/ping", bounded(), [&](const M&) {
+    back.fetch_add(1);
+    back.notify_one();
+  });
+  std::uint64_t sum = 0;
+  t.start();
+  for (std::int64_t i = 0; i < t.n(); ++i) {
+    ping.publish(ping.loan(static_cast<std::uint64_t>(i)));
+    back.wait(i);
+    sum += static_cast<std::uint64_t>(i);
+  }
+  t.stop();
+  s.main.stop();
+  t.answer(back.load() == t.n() ? static_cast<std::int64_t>(sum) : -1);
+}
+
 // Two nodes. With the word "node" one, so that both handlers are of one group.
 template <class M>
 void pingpong(trial& t) {
+  if (has_word(t, "crossing")) return crossing<M>(t);
   setting s{t};
   rota::node other{s.bus, "other"};
   rota::node& echo = has_word(t, "node") ? s.main : other;

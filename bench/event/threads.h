@@ -148,9 +148,8 @@ template <template <class> class Link, template <class> class ManyLink = Link>
 int run_threads(const char* name, int argc, char** argv) {
   keep_memory();
   contestant me{name, argc, argv};
-  me.add("one", [](trial& t) {
-    is_large(t) ? one<large_carrier, Link>(t) : one<small_carrier, Link>(t);
-  });
+  me.add("one",
+         [](trial& t) { is_large(t) ? one<large_carrier, Link>(t) : one<small_carrier, Link>(t); });
   me.add("fan_out", [](trial& t) {
     is_large(t) ? fan_out<large_carrier, Link>(t) : fan_out<small_carrier, Link>(t);
   });

@@ -1,7 +1,7 @@
 // What the drivers of bench/event/run have in common: messages, sizes, answers.
 //
-// A driver is a contestant of duel.h. A scenario sends the numbers 0 to n - 1; the answer is the sum
-// of what has arrived, so that nothing is lost or comes twice unnoticed.
+// A driver is a contestant of duel.h. A scenario sends the numbers 0 to n - 1; the answer is the
+// sum of what has arrived, so that nothing is lost or comes twice unnoticed.
 //
 //   one        a publisher, a subscriber
 //   fan_out    a publisher, four subscribers: each gets all, the answer is the sum over all

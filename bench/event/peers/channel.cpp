@@ -1,5 +1,5 @@
-// rota::channel: a queue between tasks, with no handlers, topics or schedule. What those cost is the
-// difference to messages.cpp.
+// rota::channel: a queue between tasks, with no handlers, topics or schedule. What those cost is
+// the difference to messages.cpp.
 #include <rota/rota.h>
 
 #include <deque>

@@ -1,6 +1,7 @@
 // A bounded queue as one writes it by hand: a mutex and two condition variables, no batches.
-#include <condition_variable>
 #include <mutex>
+
+#include <condition_variable>
 #include <queue>
 #include <utility>
 

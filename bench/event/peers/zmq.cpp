@@ -1,10 +1,12 @@
-// ZeroMQ within the process: PUSH and PULL sockets, which block when the high-water mark is reached.
-// The marks of both ends add up, so each has half of the depth. Large messages go by a pointer.
+// ZeroMQ within the process: PUSH and PULL sockets, which block when the high-water mark is
+// reached. The marks of both ends add up, so each has half of the depth. Large messages go by a
+// pointer.
+#include <zmq.hpp>
+
 #include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
-#include <zmq.hpp>
 
 #include "../threads.h"
 
