@@ -17,10 +17,12 @@
 
 #include <malloc.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "../duel.h"
 
@@ -58,6 +60,14 @@ inline bool is_large(const trial& t) { return t.flavor().starts_with("1m"); }
 inline bool has_word(const trial& t, const char* word) {
   const auto comma = t.flavor().find(',');
   return comma != std::string::npos && t.flavor().substr(comma + 1) == word;
+}
+
+// The end of what is measured, of a runtime whose workers go on: its CPU time is read when they
+// sleep. That they look for work for a moment before they do is part of it.
+inline void stop_and_rest(trial& t) {
+  t.stop_wall();
+  std::this_thread::sleep_for(std::chrono::milliseconds{3});
+  t.stop_cpu();
 }
 
 // Memory of large messages is kept and used again, and not fetched from the system each time: that

@@ -47,7 +47,7 @@ void run_all(trial& t, std::vector<rota::task<void>> all) {
     for (auto& one : tasks) handles.push_back(rota::spawn(std::move(one)));
     for (auto& h : handles) co_await std::move(h);
   }(std::move(all)));
-  t.stop();
+  bench::stop_and_rest(t);
 }
 
 template <class... Tasks>
