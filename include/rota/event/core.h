@@ -138,6 +138,8 @@ class handler {
   // Before the first trigger.
   void set_group(std::shared_ptr<handler_group> g) noexcept { group_ = std::move(g); }
   void set_priority(int p) noexcept { priority_ = static_cast<std::int8_t>(p); }
+  // What it is part of, the bus: whoever still has the handler still has that.
+  void set_keep(std::shared_ptr<void> keep) noexcept { keep_ = std::move(keep); }
 
  protected:
   // Of a run that goes on by itself: nobody runs the function yet; the job here does.
@@ -154,6 +156,8 @@ class handler {
   friend class trigger_list;
   friend class detached_run;
   friend struct inspect;
+
+  std::shared_ptr<void> keep_;  // first, so that it ends last
 
   // The job in which the function of the handler runs: who finds it to be its own must not wait for
   // the end of the run. Means something only while it runs.
