@@ -49,7 +49,7 @@ struct node::state {
   }
   void add(handler_ref<> h) {
     if (handlers.size() >= prune_at) {
-      std::erase_if(handlers, [&](const auto& old) { return home().schedule().is_removed(*old); });
+      std::erase_if(handlers, [&](const auto& old) { return home().schedule().is_over(*old); });
       prune_at = std::max<std::size_t>(64, 2 * handlers.size());
     }
     handlers.push_back(std::move(h));

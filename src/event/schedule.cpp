@@ -270,9 +270,9 @@ void handler_schedule::enlist() noexcept {
   most_handlers_ = std::max(most_handlers_, ++handlers_);
 }
 
-bool handler_schedule::is_removed(const handler& h) const noexcept {
+bool handler_schedule::is_over(const handler& h) const noexcept {
   spin_guard guard{lock_};
-  return h.removed_;
+  return h.removed_ && h.phase_ == phase::waiting;
 }
 
 void handler_schedule::add_counters(const handler& h, handler_counters& to) const noexcept {

@@ -55,4 +55,27 @@ TEST(event_ends, a_coroutine_may_end_after_its_bus) {
   }
 }
 
+// A handler that removed itself is waited for as long as it runs, however many came after it.
+TEST(event_ends, a_node_waits_for_a_handler_that_removed_itself) {
+  rota::runtime rt{with_workers(2)};
+  rota::bus bus{rt};
+  std::atomic<bool> began{false};
+  std::atomic<bool> ended{false};
+  {
+    rota::node n{bus, "n", rota::hold};
+    rota::subscription in;
+    in = n.subscribe<int>("/numbers", {}, [&](const int&) {
+      in.remove();
+      began = true;
+      std::this_thread::sleep_for(50ms);
+      ended = true;
+    });
+    n.start();
+    n.advertise<int>("/numbers").publish(1);
+    ASSERT_TRUE(eventually([&] { return began.load(); }));
+    for (int i = 0; i < 200; ++i) n.subscribe<int>("/others", {}, [](const int&) {});
+  }
+  EXPECT_TRUE(ended);
+}
+
 }  // namespace
