@@ -29,6 +29,8 @@ struct registry {
   }
 };
 
+}  // namespace
+
 std::unique_ptr<transport> make_transport(detail::executor& home, std::string_view address) {
   transport_factory make;
   std::string known;
@@ -46,8 +48,6 @@ std::unique_ptr<transport> make_transport(detail::executor& home, std::string_vi
                                 "; known are " + known);
   return make(home, address);
 }
-
-}  // namespace
 
 void register_transport(std::string scheme, transport_factory make) {
   registry& r = registry::get();

@@ -107,7 +107,7 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
   // Others of the group may run while this one waits: the server may be among them.
   handler* const caller = executor::running_here();
   const bool left = caller && home_.leave_group(*caller);
-  if (begin(*p)) way_.call(endpoint_, c);
+  if (begin(*p)) start(c);
   bool stopped = false;
   try {
     co_await p->alarm.sleep_until(deadline);
@@ -167,6 +167,19 @@ bool client_state::begin(pending_call& c) {
   return false;
 }
 
+// A transport that throws ends the call and nothing else: others may depend on the caller here.
+void client_state::start(const call_ref& c) noexcept {
+  std::string why = "an exception";
+  try {
+    return way_.call(endpoint_, c);
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+    // What it is, nobody knows.
+  }
+  c->complete(call_state::status::lost, {}, "the request was not sent: " + why);
+}
+
 // The call has ended: the next that waits may start.
 void client_state::end(pending_call& c) noexcept {
   call_ref next;
@@ -188,7 +201,7 @@ void client_state::end(pending_call& c) noexcept {
       }
     }
   }
-  if (next) way_.call(endpoint_, next);
+  if (next) start(next);
 }
 
 void client_state::close() noexcept {

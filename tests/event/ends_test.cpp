@@ -8,7 +8,10 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "support/tasks.h"
 
@@ -76,6 +79,54 @@ TEST(event_ends, a_node_waits_for_a_handler_that_removed_itself) {
     for (int i = 0; i < 200; ++i) n.subscribe<int>("/others", {}, [](const int&) {});
   }
   EXPECT_TRUE(ended);
+}
+
+// As inproc:, but calls are beyond it.
+class no_calls : public rota::transport {
+ public:
+  explicit no_calls(std::unique_ptr<rota::transport> way) : way_(std::move(way)) {}
+  std::unique_ptr<rota::writer> advertise(const rota::endpoint& e) override {
+    return way_->advertise(e);
+  }
+  std::unique_ptr<rota::reader> subscribe(const rota::endpoint& e,
+                                          rota::detail::message_sink& sink) override {
+    return way_->subscribe(e, sink);
+  }
+  std::unique_ptr<rota::served> serve(const rota::endpoint& e, rota::detail::request_sink& sink,
+                                      bool held) override {
+    return way_->serve(e, sink, held);
+  }
+  std::unique_ptr<rota::reader> connect(const rota::endpoint& e) override {
+    return way_->connect(e);
+  }
+  void call(const rota::endpoint&, const rota::detail::call_ref&) override {
+    throw std::runtime_error("the socket is closed");
+  }
+  void cancel(const rota::endpoint&, const rota::detail::call_ref&) override {}
+  rota::transport_capabilities capabilities() const override { return way_->capabilities(); }
+  rota::graph graph() const override { return way_->graph(); }
+
+ private:
+  std::unique_ptr<rota::transport> way_;
+};
+
+TEST(event_ends, one_that_throws_ends_its_calls_and_nothing_else) {
+  rota::runtime rt{with_workers(2)};
+  rota::bus bus{rt, [](rota::detail::executor& home) {
+                  return std::make_unique<no_calls>(rota::make_transport(home, "inproc:"));
+                }};
+  rota::node n{bus, "n"};
+  const auto c =
+      n.client<int, int>("/twice", 1);  // so that the second call is started by the first
+  std::atomic<int> lost{0};
+  for (int i = 0; i < 2; ++i) {
+    c.call(i, 20s, [&](const rota::call_result<int>& r) {
+      EXPECT_EQ(r.status(), rota::call_status::lost);
+      EXPECT_EQ(r.reason(), "the request was not sent: the socket is closed");
+      ++lost;
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return lost == 2; }));
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ class client_state : public std::enable_shared_from_this<client_state> {
   class pending_call;
 
   bool begin(pending_call& c);
+  void start(const call_ref& c) noexcept;
   void end(pending_call& c) noexcept;
 
   const std::shared_ptr<void> keep_;

@@ -248,6 +248,10 @@ using transport_factory =
     std::function<std::unique_ptr<transport>(detail::executor& home, std::string_view address)>;
 void register_transport(std::string scheme, transport_factory make);
 
+// What a bus of that address has: for transports that are made of others (fault.h). Throws
+// std::invalid_argument if nobody has registered the scheme.
+std::unique_ptr<transport> make_transport(detail::executor& home, std::string_view address);
+
 }  // namespace rota
 
 #endif
