@@ -8,6 +8,7 @@
 
 #include "event/bus_state.h"
 #include "event/inproc.h"
+#include "event/loopback.h"
 #include "event/names.h"
 
 namespace rota {
@@ -21,6 +22,9 @@ struct registry {
   registry() {
     all.emplace("inproc", [](detail::executor& home, std::string_view) {
       return std::make_unique<detail::inproc>(home);
+    });
+    all.emplace("loop", [](detail::executor& home, std::string_view) {
+      return std::make_unique<detail::loopback>(std::make_unique<detail::inproc>(home));
     });
   }
   static registry& get() {

@@ -83,6 +83,10 @@ class message_sink {
   // Takes the message or not. Its handler is added to `first` if this is its first event.
   virtual outcome offer(const message_ref& m, trigger_list& first) noexcept = 0;
 
+  // A message for it came that nobody can read. It counts as dropped, and the handler's on_event is
+  // told.
+  virtual void missed(trigger_list& first) noexcept = 0;
+
   // Its handler: who keeps that keeps the sink.
   virtual handler& owner() noexcept = 0;
 
