@@ -283,7 +283,7 @@ TEST(fault, calls_take_as_long_as_request_and_reply) {
   ASSERT_TRUE(r);
   EXPECT_EQ(*r, 8);
   EXPECT_EQ(rt.run(c.call(4, 5ms)).status(), call_status::timeout);
-  EXPECT_EQ(f.counters().delayed, 3u);
+  EXPECT_GE(f.counters().delayed, 3u);
 }
 
 TEST(fault, an_answer_on_its_way_arrives_also_if_its_server_leaves) {
