@@ -43,6 +43,8 @@ class relayed_served : public served {
   }
   bool rest() noexcept final { return from_->rest(); }
   void withdraw() noexcept final { from_->withdraw(); }
+  void drain() noexcept final { from_->drain(); }
+  bool is_busy() const noexcept final { return from_->is_busy(); }
 
  protected:
   // What the server gets instead, or null if `c` was completed.

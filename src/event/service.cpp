@@ -306,7 +306,7 @@ void server_base::close() noexcept {
 }
 
 void server_base::drain() noexcept {
-  if (from_) from_->withdraw();
+  if (from_) from_->drain();
 }
 
 handler_counters server_base::counters() const {

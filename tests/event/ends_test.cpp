@@ -1,5 +1,6 @@
 // What ends last: handles beyond their node and bus, handlers that remove themselves, calls that
-// were never sent. A broken promise shows under AddressSanitizer, or as a crash.
+// wait while a node drains or were never sent. A broken promise shows under AddressSanitizer, as a
+// crash, or as a call that ends otherwise.
 
 #include <rota/rota.h>
 
@@ -79,6 +80,60 @@ TEST(event_ends, a_node_waits_for_a_handler_that_removed_itself) {
     for (int i = 0; i < 200; ++i) n.subscribe<int>("/others", {}, [](const int&) {});
   }
   EXPECT_TRUE(ended);
+}
+
+// "Handles what is there" is also for those who have called.
+TEST(event_ends, a_node_that_drains_answers_the_calls_that_wait) {
+  rota::runtime rt{with_workers(2)};
+  for (const char* address : {"inproc:", "loop:"}) {
+    rota::bus bus{rt, address};
+    rota::node server{bus, "server"}, n{bus, "n"};
+    rota::async_event gate;
+    std::atomic<int> handled{0};
+    server.serve<int, int>("/twice", [&](int i) -> rota::task<int> {
+      ++handled;
+      co_await gate.wait();
+      co_return 2 * i;
+    });
+    const auto c = n.client<int, int>("/twice");
+    std::atomic<int> answered{0};
+    for (int i = 0; i < 5; ++i) c.call(i, 20s, [&](const auto& r) { answered += r ? 1 : 100; });
+    ASSERT_TRUE(eventually([&] { return handled == 1; }));
+    ASSERT_TRUE(
+        eventually([&] { return bus.graph().services.at(0).servers.at(0).counters.pending == 4; }));
+    auto drained = rt.spawn(server.drain());
+    ASSERT_TRUE(eventually([&] { return server.phase() != rota::node_phase::running; }));
+    ASSERT_TRUE(eventually([&] { return bus.graph().services.at(0).servers.empty(); }));
+    const auto late = rt.run(c.call(9, 20s));
+    EXPECT_EQ(late.status(), rota::call_status::no_responder) << "nothing new is taken";
+    gate.set();
+    EXPECT_TRUE(eventually([&] { return answered == 5; })) << answered;
+    EXPECT_TRUE(eventually([&] { return drained.done(); }));
+    EXPECT_EQ(server.phase(), rota::node_phase::stopped);
+  }
+}
+
+TEST(event_ends, a_node_that_drains_hands_calls_to_other_servers) {
+  rota::runtime rt{with_workers(2)};
+  rota::bus bus{rt};
+  rota::node server{bus, "server"}, other{bus, "other"}, n{bus, "n"};
+  rota::async_event gate;
+  std::atomic<int> handled{0};
+  server.serve<int, int>("/twice", [&](int i) -> rota::task<int> {
+    ++handled;
+    co_await gate.wait();
+    co_return 2 * i;
+  });
+  const auto c = n.client<int, int>("/twice");
+  std::atomic<int> answered{0};
+  for (int i = 0; i < 5; ++i) c.call(i, 20s, [&](const auto& r) { answered += r ? 1 : 100; });
+  ASSERT_TRUE(eventually([&] { return handled == 1; }));
+  other.serve<int, int>("/twice", [](const int& i) { return 2 * i; });
+  auto drained = rt.spawn(server.drain());
+  EXPECT_TRUE(eventually([&] { return answered == 4; })) << answered;
+  gate.set();
+  EXPECT_TRUE(eventually([&] { return answered == 5 && drained.done(); }));
+  EXPECT_EQ(handled, 1);
 }
 
 // As inproc:, but calls are beyond it.

@@ -185,7 +185,7 @@ class server_base : public handler, public request_sink {
   void close() noexcept override;
   void drain() noexcept final;
   bool open() noexcept final { return from_->rest(); }
-  bool has_events() const noexcept final { return false; }
+  bool has_events() const noexcept final { return from_->is_busy(); }
   handler_counters counters() const final;
   executor& home() const noexcept { return home_; }
 

@@ -218,8 +218,16 @@ class served {
   // server waits, and the next request triggers it.
   virtual bool rest() noexcept = 0;
 
-  // No request is given to it any more; those that wait go to other servers.
+  // No request is given to it any more; those that wait go to other servers, or end if there are
+  // none.
   virtual void withdraw() noexcept = 0;
+
+  // The same, but if there are no others it still gets what waits already.
+  virtual void drain() noexcept = 0;
+
+  // Whether its handler was triggered, or is about to be, and has not called rest() since. Takes no
+  // lock.
+  virtual bool is_busy() const noexcept = 0;
 };
 
 class transport {
