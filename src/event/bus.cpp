@@ -8,6 +8,7 @@
 
 #include "event/bus_state.h"
 #include "event/inproc.h"
+#include "event/loopback.h"
 #include "event/names.h"
 
 namespace rota {
@@ -18,17 +19,28 @@ struct registry {
   sync::mutex mutex;
   std::map<std::string, transport_factory, std::less<>> all;  // guarded by mutex
 
+  registry() {
+    all.emplace("inproc", [](detail::executor& home, std::string_view) {
+      return std::make_unique<detail::inproc>(home);
+    });
+    all.emplace("loop", [](detail::executor& home, std::string_view) {
+      return std::make_unique<detail::loopback>(std::make_unique<detail::inproc>(home));
+    });
+  }
   static registry& get() {
     static registry r;
     return r;
   }
 };
 
+// Made when the program begins, not inside of an explored schedule, whose memory goes with it.
+[[maybe_unused]] const registry& made_early = registry::get();
+
+}  // namespace
+
 std::unique_ptr<transport> make_transport(detail::executor& home, std::string_view address) {
-  // Not in the registry, whose memory would be that of an explored schedule.
-  if (address == "inproc:") return std::make_unique<detail::inproc>(home);
   transport_factory make;
-  std::string known = "inproc:";
+  std::string known;
   {
     registry& r = registry::get();
     const std::lock_guard guard{r.mutex};
@@ -36,15 +48,13 @@ std::unique_ptr<transport> make_transport(detail::executor& home, std::string_vi
     if (colon != std::string_view::npos)
       if (const auto found = r.all.find(address.substr(0, colon)); found != r.all.end())
         make = found->second;
-    for (const auto& [scheme, factory] : r.all) known += ", " + scheme + ":";
+    for (const auto& [scheme, factory] : r.all) known += (known.empty() ? "" : ", ") + scheme + ":";
   }
   if (!make)
     throw std::invalid_argument("there is no transport for the bus " + detail::quoted(address) +
                                 "; known are " + known);
   return make(home, address);
 }
-
-}  // namespace
 
 void register_transport(std::string scheme, transport_factory make) {
   registry& r = registry::get();

@@ -218,26 +218,15 @@ class inproc::service_server final : public served {
   }
   bool rest() noexcept override {
     spin_guard guard{service_->lock};
-    return owned = !withdrawn_ && service_->first;
+    const bool more = !withdrawn_ && service_->first;
+    owned.store(more, sync::memory_order_relaxed);
+    return more;
   }
-  void drain() noexcept override {
-    spin_guard guard{service_->lock};
-    if (withdrawn_ || std::exchange(draining_, true)) return;
-    take_out(service_->servers, this);
-  }
-  void withdraw() noexcept override {
-    trigger_list others{home_};
-    call_state* left = nullptr;
-    {
-      spin_guard guard{service_->lock};
-      if (std::exchange(withdrawn_, true)) return;
-      if (!draining_) take_out(service_->servers, this);
-      if (service_->servers.empty())
-        left = service_->take_all();
-      else if (service_->first)
-        service_->trigger_idle(others);
-    }
-    service::complete_all(left);
+  void withdraw() noexcept override { leave(false); }
+  void drain() noexcept override { leave(true); }
+  bool is_busy() const noexcept override {
+    // relaxed: who has seen the call that it was triggered for sees this too.
+    return owned.load(sync::memory_order_relaxed);
   }
 
  private:
@@ -247,12 +236,31 @@ class inproc::service_server final : public served {
  public:
   const std::string node;
   request_sink& sink;
-  bool owned;  // guarded by the service's lock: the schedule has its handler, or is about to
+  // The schedule has its handler, or is about to. Written under the service's lock.
+  sync::atomic<bool> owned;
 
  private:
-  // Guarded by the service's lock.
-  bool draining_ = false;  // not among the servers any more, but takes what is left
-  bool withdrawn_ = false;
+  void leave(bool takes_the_rest) noexcept {
+    trigger_list others{home_};
+    call_state* left = nullptr;
+    {
+      spin_guard guard{service_->lock};
+      if (withdrawn_) return;
+      if (!std::exchange(unlisted_, true)) take_out(service_->servers, this);
+      const bool is_last = service_->servers.empty();
+      if (is_last && takes_the_rest) return;
+      withdrawn_ = true;
+      if (is_last)
+        left = service_->take_all();
+      else if (service_->first)
+        service_->trigger_idle(others);
+    }
+    service::complete_all(left);
+  }
+
+  // Both guarded by the service's lock.
+  bool unlisted_ = false;   // new calls are none of its business
+  bool withdrawn_ = false;  // nor are those that wait
 };
 
 class inproc::service_client final : public reader {
@@ -277,7 +285,8 @@ class inproc::service_client final : public reader {
 void inproc::service::trigger_idle(trigger_list& to) noexcept {
   for (std::size_t i = 0; i < servers.size(); ++i) {
     service_server& s = *servers[(next + i) % servers.size()];
-    if (std::exchange(s.owned, true)) continue;
+    // relaxed: ordered by the lock.
+    if (s.owned.exchange(true, sync::memory_order_relaxed)) continue;
     next = (next + i + 1) % servers.size();
     to.add(s.sink.owner());
     return;

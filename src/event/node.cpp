@@ -51,7 +51,7 @@ class node::state : public detail::counted {
   }
   void add(counted_ptr<handler> h) {
     if (handlers.size() >= prune_at) {
-      std::erase_if(handlers, [&](const auto& old) { return home().schedule().is_removed(*old); });
+      std::erase_if(handlers, [&](const auto& old) { return home().schedule().is_over(*old); });
       prune_at = std::max<std::size_t>(64, 2 * handlers.size());
     }
     handlers.push_back(std::move(h));

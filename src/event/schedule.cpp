@@ -326,6 +326,11 @@ bool handler_schedule::is_removed(const handler& h) const noexcept {
   return h.removed_;
 }
 
+bool handler_schedule::is_over(const handler& h) const noexcept {
+  spin_guard guard{lock_};
+  return h.removed_ && h.phase_ == phase::waiting;
+}
+
 void handler_schedule::add_counters(const handler& h, handler_counters& to) const noexcept {
   spin_guard guard{lock_};
   to.runs = h.runs_;

@@ -93,7 +93,11 @@ class handler_schedule {
 
   // A handler is there, and can be triggered.
   void enlist() noexcept;
+
   bool is_removed(const handler& h) const noexcept;
+
+  // Whether it was removed and has nothing to do any more.
+  bool is_over(const handler& h) const noexcept;
 
   // How often handlers have begun to run, and how many others ran before one of them, at most.
   struct totals {

@@ -110,7 +110,7 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
   // That group may be of another bus.
   executor* const runs_on = caller ? &executor::home_of(*caller) : nullptr;
   const bool left = caller && runs_on->leave_group(*caller);
-  if (enlist(*p)) way_.call(endpoint_, c);
+  if (enlist(*p)) start(c);
   bool stopped = false;
   try {
     co_await p->alarm.sleep_until(deadline);
@@ -170,6 +170,19 @@ bool client_state::enlist(pending_call& c) {
   return false;
 }
 
+// A transport that throws ends the call and nothing else: others may depend on the caller here.
+void client_state::start(const call_ref& c) noexcept {
+  std::string why = "an exception";
+  try {
+    return way_.call(endpoint_, c);
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+    // What it is, nobody knows.
+  }
+  c->complete(call_state::status::lost, {}, "the request was not sent: " + why);
+}
+
 // The call has ended: the next that waits may start.
 void client_state::ended(pending_call& c) noexcept {
   call_ref next;
@@ -191,7 +204,7 @@ void client_state::ended(pending_call& c) noexcept {
       }
     }
   }
-  if (next) way_.call(endpoint_, next);
+  if (next) start(next);
 }
 
 void client_state::close() noexcept {

@@ -99,6 +99,13 @@ void subscription_base::count(std::uint64_t notices::* what, std::uint64_t by) n
   all_.*what += by;
 }
 
+// Also if no message comes: the news is told by a run.
+void subscription_base::count_and_tell(std::uint64_t notices::* what,
+                                       trigger_list& first) noexcept {
+  count(what);
+  if (on_event_ && !closed_ && claims_trigger()) first.add(*this);
+}
+
 // Whether the caller is to trigger the handler.
 bool subscription_base::claims_trigger() noexcept {
   return opened_ && !std::exchange(owned_, true);
@@ -124,6 +131,11 @@ message_sink::outcome subscription_base::offer(const message_ref& m, trigger_lis
   if (claims_trigger()) first.add(*this);
   guard.release();
   return outcome::taken;
+}
+
+void subscription_base::missed(trigger_list& first) noexcept {
+  spin_guard guard{lock_};
+  if (!closed_) count_and_tell(&notices::dropped, first);
 }
 
 void subscription_base::force(const message_ref& m) noexcept {
@@ -345,9 +357,7 @@ task<void> subscription_base::watch_deadline(counted_ptr<subscription_base> self
 void subscription_base::tell_late() noexcept {
   trigger_list first{home_};
   spin_guard guard{lock_};
-  count(&notices::late);
-  // The news is told by a run.
-  if (on_event_ && !closed_ && claims_trigger()) first.add(*this);
+  count_and_tell(&notices::late, first);
   guard.release();
 }
 

@@ -105,6 +105,7 @@ class client_state : public counted {
   class pending_call;
 
   bool enlist(pending_call& c);
+  void start(const call_ref& c) noexcept;
   void ended(pending_call& c) noexcept;
 
   const counted_ptr<counted> keep_;
@@ -186,7 +187,7 @@ class server_base : public handler, public request_sink {
   void close() noexcept override;
   void drain() noexcept final;
   bool open() noexcept final { return from_->rest(); }
-  bool has_events() const noexcept final { return false; }
+  bool has_events() const noexcept final { return from_->is_busy(); }
   handler_counters counters() const final;
   executor& home() const noexcept { return home_; }
 

@@ -75,6 +75,7 @@ class subscription_base : public handler, public message_sink {
 
   // --- publishers ---
   outcome offer(const message_ref& m, trigger_list& first) noexcept final;
+  void missed(trigger_list& first) noexcept final;
   handler& owner() noexcept final { return *this; }
 
   // The running behaviour has published more than there is room for: it is taken all the same, and
@@ -137,6 +138,7 @@ class subscription_base : public handler, public message_sink {
   bool claims_trigger() noexcept;
   void let_in(admitted& who) noexcept;
   void count(std::uint64_t notices::* what, std::uint64_t by = 1) noexcept;
+  void count_and_tell(std::uint64_t notices::* what, trigger_list& first) noexcept;
 
   static task<void> watch_deadline(counted_ptr<subscription_base> self);
   sync::time_point next_deadline() const noexcept;

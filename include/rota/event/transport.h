@@ -83,6 +83,10 @@ class message_sink {
   // Takes the message or not. Its handler is added to `first` if this is its first event.
   virtual outcome offer(const message_ref& m, trigger_list& first) noexcept = 0;
 
+  // A message for it came that nobody can read. It counts as dropped, and the handler's on_event is
+  // told.
+  virtual void missed(trigger_list& first) noexcept = 0;
+
   // Its handler: who keeps that keeps the sink.
   virtual handler& owner() noexcept = 0;
 
@@ -185,11 +189,16 @@ class served {
   // server waits, and the next request triggers it.
   virtual bool rest() noexcept = 0;
 
-  // Takes no new request; those that wait are still given to it.
-  virtual void drain() noexcept { withdraw(); }
-
-  // No request is given to it any more; those that wait go to other servers.
+  // No request is given to it any more; those that wait go to other servers, or end if there are
+  // none.
   virtual void withdraw() noexcept = 0;
+
+  // The same, but if there are no others it still gets what waits already.
+  virtual void drain() noexcept = 0;
+
+  // Whether its handler was triggered, or is about to be, and has not called rest() since. Takes no
+  // lock.
+  virtual bool is_busy() const noexcept = 0;
 };
 
 class transport {
@@ -221,6 +230,10 @@ class transport {
 using transport_factory =
     std::function<std::unique_ptr<transport>(detail::executor& home, std::string_view address)>;
 void register_transport(std::string scheme, transport_factory make);
+
+// What a bus of that address has: for transports that are made of others (fault.h). Throws
+// std::invalid_argument if nobody has registered the scheme.
+std::unique_ptr<transport> make_transport(detail::executor& home, std::string_view address);
 
 }  // namespace rota
 
