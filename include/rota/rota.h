@@ -13,6 +13,7 @@
 #include <rota/event/node.h>
 #include <rota/event/options.h>
 #include <rota/event/qos.h>
+#include <rota/event/schema.h>
 #include <rota/event/service.h>
 #include <rota/event/topic.h>
 #include <rota/event/transport.h>
