@@ -9,6 +9,7 @@
 #include <rota/cown/when.h>
 #include <rota/event/bus.h>
 #include <rota/event/codec.h>
+#include <rota/event/inspector.h>
 #include <rota/event/message.h>
 #include <rota/event/node.h>
 #include <rota/event/options.h>
