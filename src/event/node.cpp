@@ -36,6 +36,7 @@ struct node::state {
   detail::executor& home() const noexcept { return on->handlers; }
 
   void set_up(detail::handler& h, const handler_options& o) const {
+    h.keep(on);
     h.set_priority(o.priority);
     h.set_group((o.group ? *o.group : group).get());
   }

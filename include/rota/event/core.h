@@ -135,6 +135,10 @@ class handler {
   handler_class kind() const noexcept { return class_; }
   const std::string& name() const noexcept { return name_; }
 
+  // What its executor and its place on the bus are part of. The task of a run drops its pointer to
+  // the handler after it has said that it ended, and the bus may be gone by then.
+  void keep(std::shared_ptr<void> home) noexcept { keep_ = std::move(home); }
+
   // Before the first trigger.
   void set_group(std::shared_ptr<handler_group> g) noexcept { group_ = std::move(g); }
   void set_priority(int p) noexcept { priority_ = static_cast<std::int8_t>(p); }
@@ -161,6 +165,7 @@ class handler {
 
   enum class phase : std::uint8_t { waiting, triggered, queued, grouped, running };
 
+  std::shared_ptr<void> keep_;
   const handler_class class_;
   std::int8_t priority_ = 0;
   const std::string name_;
