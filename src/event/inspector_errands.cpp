@@ -93,7 +93,7 @@ void check_count(const request_words& words, std::size_t least, std::size_t most
 std::uint64_t number_at(const request_words& words, std::size_t at, const char* name,
                         std::uint64_t otherwise, std::uint64_t least, std::uint64_t most) {
   if (at >= words.size()) return otherwise;
-  const auto n = number_of(words[at]);
+  const auto n = parse_number(words[at]);
   if (!n || *n < least || *n > most)
     throw bad_request(std::string(name) + " " + quoted(words[at]) + " is no number from " +
                       std::to_string(least) + " to " + std::to_string(most));
@@ -108,7 +108,7 @@ std::vector<std::byte> payload_at(const inspected& on, const request_words& word
   if (words[at].size() / 2 > on.options.max_message)
     throw bad_request("a message of " + std::to_string(words[at].size() / 2) + " bytes; at most " +
                       std::to_string(on.options.max_message));
-  auto bytes = bytes_of(words[at]);
+  auto bytes = parse_hex(words[at]);
   if (!bytes) throw bad_request("the message is not in hex, two digits a byte");
   return *std::move(bytes);
 }
@@ -472,7 +472,7 @@ class publication final : public errand {
 std::unique_ptr<errand> begin_publication(const inspected& on, const request_words& words) {
   check_count(words, 3, 5, "pub TOPIC HEX [COUNT [RATE]]");
   const std::uint64_t count = number_at(words, 3, "COUNT", 1, 0, most_messages);
-  const auto rate_given = words.size() > 4 ? real_of(words[4]) : 1.0;
+  const auto rate_given = words.size() > 4 ? parse_real(words[4]) : 1.0;
   if (!rate_given || !(*rate_given >= 0.001 && *rate_given <= highest_rate))
     throw bad_request("RATE " + quoted(words[4]) + " is no number from 0.001 to 100000");
   const rota::graph g = on.bus.graph();

@@ -51,7 +51,7 @@ listening_socket::listening_socket(std::string path) : path_(std::move(path)) {
     remove_dead();
     if (!bind_once()) refuse("somebody else makes a socket there");
   }
-  constexpr int waiting = 16;
+  constexpr int waiting = 64;
   if (::listen(socket_.get(), waiting) != 0) {
     const int error = errno;
     ::unlinkat(directory_.get(), name_.c_str(), 0);

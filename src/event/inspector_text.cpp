@@ -126,21 +126,21 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-std::optional<std::uint64_t> number_of(std::string_view word) noexcept {
+std::optional<std::uint64_t> parse_number(std::string_view word) noexcept {
   std::uint64_t x = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), x);
   if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
   return x;
 }
 
-std::optional<double> real_of(std::string_view word) noexcept {
+std::optional<double> parse_real(std::string_view word) noexcept {
   double x = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), x);
   if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
   return x;
 }
 
-std::optional<std::vector<std::byte>> bytes_of(std::string_view hex) {
+std::optional<std::vector<std::byte>> parse_hex(std::string_view hex) {
   if (hex.size() % 2 != 0) return std::nullopt;
   std::vector<std::byte> bytes(hex.size() / 2);
   for (std::size_t i = 0; i < bytes.size(); ++i) {

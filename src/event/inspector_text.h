@@ -58,11 +58,11 @@ class json_text {
 std::vector<std::string_view> words_of(std::string_view line);
 
 // A number in decimal, all of the word.
-std::optional<std::uint64_t> number_of(std::string_view word) noexcept;
-std::optional<double> real_of(std::string_view word) noexcept;
+std::optional<std::uint64_t> parse_number(std::string_view word) noexcept;
+std::optional<double> parse_real(std::string_view word) noexcept;
 
 // Bytes, or nothing if it is no hex.
-std::optional<std::vector<std::byte>> bytes_of(std::string_view hex);
+std::optional<std::vector<std::byte>> parse_hex(std::string_view hex);
 
 }  // namespace rota::detail
 

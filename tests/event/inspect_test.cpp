@@ -120,7 +120,7 @@ bool has(const std::string& text, std::string_view part) {
 }
 
 // A program with a topic and services, and a door.
-struct program {
+struct inspected_program {
   folder home;
   rota::runtime rt{rota::options{}.with_workers(2)};
   rota::bus bus{rt};
@@ -133,7 +133,7 @@ struct program {
   rota::inspector door{bus, path,
                        rota::inspector_options{}.with_max_clients(3).with_max_message(1 << 20)};
 
-  program() {
+  inspected_program() {
     robot.subscribe<spot>("/spot", rota::qos{}.with_depth(1000), [this](const spot& s) {
       last = s.number;
       ++got;
@@ -158,7 +158,7 @@ struct program {
 rota::options quiet() { return rota::options{}.with_workers(2); }
 
 TEST(Inspect, TellsWhoIsThere) {
-  program p;
+  inspected_program p;
   line_client c{p.path};
   const std::string graph = c.ask("graph");
   EXPECT_TRUE(has(graph, R"({"name":"/spot","type":"test/spot","described":true)")) << graph;
@@ -172,7 +172,7 @@ TEST(Inspect, TellsWhoIsThere) {
 }
 
 TEST(Inspect, AnEchoIsASubscriberThatGetsEveryMessage) {
-  program p;
+  inspected_program p;
   line_client c{p.path};
   EXPECT_TRUE(has(c.ask("echo /spot 3"), R"("schema":"test/spot)"));
   line_client other{p.path};
@@ -186,7 +186,7 @@ TEST(Inspect, AnEchoIsASubscriberThatGetsEveryMessage) {
 }
 
 TEST(Inspect, PublishesAndCalls) {
-  program p;
+  inspected_program p;
   line_client c{p.path};
   EXPECT_EQ(c.ask("pub /spot " + hex_of(spot{1, 7}) + " 3 1000"),
             R"({"published":3,"taken":3,"refused":0})");
@@ -201,7 +201,7 @@ TEST(Inspect, PublishesAndCalls) {
 }
 
 TEST(Inspect, CountsHowOftenMessagesCome) {
-  program p;
+  inspected_program p;
   const auto every = p.robot.every(2ms, [&] { p.spots.publish(spot{}); });
   line_client c{p.path};
   EXPECT_EQ(c.ask("hz /spot 100 2"), R"({"topic":"/spot","type":"test/spot"})");
@@ -213,7 +213,7 @@ TEST(Inspect, CountsHowOftenMessagesCome) {
 }
 
 TEST(Inspect, SaysWhatIsWrongWithARequest) {
-  program p;
+  inspected_program p;
   line_client c{p.path};
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"dance", "there is no request 'dance'; there are graph"},
@@ -243,7 +243,7 @@ TEST(Inspect, SaysWhatIsWrongWithARequest) {
 }
 
 TEST(Inspect, ARequestThatIsTooLongIsSkipped) {
-  program p;
+  inspected_program p;
   line_client c{p.path};
   c.send(std::string(std::size_t{5} << 20, 'a'));
   EXPECT_TRUE(has(c.ask(" and more"), "a request of more than"));
@@ -251,7 +251,7 @@ TEST(Inspect, ARequestThatIsTooLongIsSkipped) {
 }
 
 TEST(Inspect, AClientThatDoesNotReadLosesMessagesAndHoldsNobodyUp) {
-  program p;
+  inspected_program p;
   auto blobs = p.robot.advertise<std::vector<std::uint8_t>>("/blob");
   line_client slow{p.path};
   EXPECT_TRUE(has(slow.ask("echo /blob"), "uint8[]"));
@@ -272,7 +272,7 @@ TEST(Inspect, AClientThatDoesNotReadLosesMessagesAndHoldsNobodyUp) {
 }
 
 TEST(Inspect, ThereIsAMostOfClients) {
-  program p;
+  inspected_program p;
   line_client a{p.path};
   line_client b{p.path};
   line_client c{p.path};
@@ -283,7 +283,7 @@ TEST(Inspect, ThereIsAMostOfClients) {
 }
 
 TEST(Inspect, WhoLeavesIsForgotten) {
-  program p;
+  inspected_program p;
   for (int i = 0; i < 10; ++i) {
     line_client c{p.path};
     EXPECT_TRUE(c.is_in());
@@ -301,7 +301,7 @@ TEST(Inspect, WhoLeavesIsForgotten) {
 }
 
 TEST(Inspect, AnswersWhileAllWorkersAreStuck) {
-  program p;
+  inspected_program p;
   std::atomic<bool> goes_on{false};
   std::atomic<int> stuck{0};
   std::vector<rota::join_handle<void>> all;
@@ -343,7 +343,7 @@ TEST(Inspect, TheEndIsToldAndTheSocketGoes) {
 }
 
 TEST(Inspect, ADoorDoesNotHideADeadlock) {
-  program p;
+  inspected_program p;
   line_client c{p.path};
   EXPECT_TRUE(has(c.ask("echo /spot"), "schema"));
   rota::async_event never;
@@ -352,7 +352,7 @@ TEST(Inspect, ADoorDoesNotHideADeadlock) {
 }
 
 TEST(Inspect, WhileItPublishesAProgramMayWaitForThat) {
-  program p;
+  inspected_program p;
   line_client c{p.path};
   rota::async_event come;
   p.robot.subscribe<spot>("/spot", {}, [&, seen = 0](const spot&) mutable {
