@@ -242,6 +242,7 @@ class inspector::state {
   void let_in(sync::time_point now) {
     bool is_short = false;
     while (descriptor d = door_.accept(is_short)) {
+      if (clients_.size() >= on_.options.max_clients) forget_who_left();
       if (clients_.size() < on_.options.max_clients) {
         clients_.emplace_back(std::move(d), on_);
         continue;
@@ -254,6 +255,14 @@ class inspector::state {
       [[maybe_unused]] const auto n = ::send(d.get(), full.data(), full.size(), MSG_NOSIGNAL);
     }
     if (is_short) shut_until_ = now + 100ms;
+  }
+
+  // Who has left since the last look makes room for who comes.
+  void forget_who_left() {
+    std::erase_if(clients_, [](const inspector_client& c) {
+      pollfd p{c.get(), 0, 0};
+      return ::poll(&p, 1, 0) > 0;
+    });
   }
 
   detail::listening_socket door_;

@@ -282,6 +282,13 @@ TEST(Inspect, ThereIsAMostOfClients) {
   EXPECT_EQ(d.line(), "");
 }
 
+TEST(Inspect, WhoHasLeftTakesNoPlace) {
+  inspected_program p;
+  for (int i = 0; i < 300; ++i) line_client{p.path}.send("graph");
+  line_client c{p.path};
+  EXPECT_TRUE(has(c.ask("graph"), "topics"));
+}
+
 TEST(Inspect, WhoLeavesIsForgotten) {
   inspected_program p;
   for (int i = 0; i < 10; ++i) {
