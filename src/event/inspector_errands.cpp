@@ -297,6 +297,8 @@ std::unique_ptr<errand> begin_echo(const inspected& on, const request_words& wor
   const rota::graph g = on.bus.graph();
   const auto& row = find_row(g.topics, words[1], "topic");
   const message_type& t = described_type(row.messages, row.type, row.name);
+  if (!t.is_copyable)  // to look at it would be to keep its reader from taking it
+    throw bad_request(quoted(row.name) + ": messages that cannot be copied have one reader alone");
   auto e = std::make_unique<echo>(on, end_of_topic(on, row), count);
   json_text j;
   j.begin_object().field("topic", row.name).field("type", row.type);

@@ -1,10 +1,15 @@
-// When things may end. What is used after its end shows under AddressSanitizer, or as a crash.
+// When things may end, and whose they are meanwhile. What is used after its end shows under
+// AddressSanitizer, or as a crash.
 
 #include <rota/rota.h>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -36,6 +41,38 @@ TEST(EventLifetime, ABusMayEndWhileTheTaskOfAHandlerIsOnItsWayOut) {
     }(next, never)),
               2);
   }
+}
+
+// Cannot be copied.
+struct parcel {
+  parcel() = default;
+  explicit parcel(int i) : inside(std::make_unique<int>(i)) {}
+  std::unique_ptr<int> inside;
+};
+
+TEST(EventLifetime, AMessageThatCannotBeCopiedIsNotTakenFromUnderAnother) {
+  auto quiet = rota::options{}.with_workers(2);
+  quiet.on_unobserved = [](std::exception_ptr, const std::string&) {};
+  rota::runtime rt{quiet};
+  rota::bus bus{rt};
+  rota::node n{bus, "n"};
+  int taken = 0;
+  const auto take = [&taken](parcel&& p) {
+    EXPECT_TRUE(p.inside);
+    taken += p.inside ? *p.inside : 0;
+  };
+  std::vector<rota::message<parcel>> kept;
+  auto first = n.subscribe<parcel>("/parcel", {}, take);
+  auto out = n.advertise<parcel>("/parcel");
+  out.publish(parcel{1});
+  rt.quiesce();
+  EXPECT_EQ(taken, 1);
+  n.subscribe<parcel>("/parcel", {}, [&kept](rota::message<parcel> m) { kept.push_back(m); });
+  out.publish(parcel{2});
+  rt.quiesce();
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_TRUE(kept[0]->inside);
+  EXPECT_EQ(first.counters().failed, 1U);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
@@ -38,6 +39,7 @@ struct message_type {
   void (*destroy)(message_base& m) noexcept;
   void* (*value)(message_base& m) noexcept;
   message_base* (*make)();  // one to read into; null if it cannot go over a wire
+  bool is_copyable;         // otherwise it has one reader, who may take it
 
   friend bool operator==(const message_type& a, const message_type& b) noexcept {
     return a.type == b.type || *a.type == *b.type;
@@ -125,11 +127,14 @@ struct message_of final : message_base {
     give_back(&self);
   }
   static message_type make_type() noexcept {
-    message_type t{&typeid(M), type_support_of<M>(), destroy,
+    message_type t{&typeid(M),
+                   type_support_of<M>(),
+                   destroy,
                    [](message_base& m) noexcept -> void* {
                      return std::addressof(static_cast<message_of&>(m).value);
                    },
-                   nullptr};
+                   nullptr,
+                   std::is_copy_constructible_v<M>};
     if constexpr (described<M>) t.make = []() -> message_base* { return make(); };
     return t;
   }
@@ -152,11 +157,17 @@ class message {
   const M& operator*() const noexcept { return of().value; }
   const M* operator->() const noexcept { return &of().value; }
 
-  // The message itself: moved out if nobody else has it, otherwise a copy.
+  // The message itself: moved out if nobody else has it, otherwise a copy. Throws std::logic_error
+  // if it cannot be copied, and others have it too.
   M take() && {
     auto& m = const_cast<detail::message_of<M>&>(of());
-    if constexpr (std::is_copy_constructible_v<M>) {
-      if (!m.is_alone()) return M(m.value);
+    if (!m.is_alone()) {
+      if constexpr (std::is_copy_constructible_v<M>)
+        return M(m.value);
+      else
+        throw std::logic_error(
+            "a message that cannot be copied has other readers: take it by "
+            "const reference, or have one subscriber and no late joiners");
     }
     return M(std::move(m.value));
   }
