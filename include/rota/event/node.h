@@ -128,8 +128,8 @@ class node {
   rota::client<Request, Reply> client(std::string service, std::size_t max_pending = 64,
                                       const handler_options& o = {}) {
     const endpoint e = ends_of<Request, Reply>(std::move(service));
-    auto [state, answers] = add_client(e, max_pending, o);
-    return rota::client<Request, Reply>{std::move(state), std::move(answers)};
+    auto [calls, answers] = add_client(e, max_pending, o);
+    return rota::client<Request, Reply>{std::move(calls), std::move(answers)};
   }
 
   // --- timers ---
