@@ -197,6 +197,7 @@ class server_base : public handler, public request_sink {
   // --- the source of a handler: handled.h ---
   using event = taken_call;
   bool take_one(event& e) noexcept;
+  std::size_t budget() const noexcept { return budget_; }
   template <class Answer>
   run_end run_batch(Answer&& answer) noexcept {
     run_clock clock;
