@@ -38,7 +38,10 @@ struct node::state {
   void set_up(detail::handler& h, const handler_options& o) const {
     h.set_keep(on);
     h.set_priority(o.priority);
-    h.set_group((o.group ? *o.group : group).get());
+    const auto& g = (o.group ? *o.group : group).get();
+    if (g && !g->belongs_to(on))
+      throw std::invalid_argument(h.name() + ": its group is used on another bus");
+    h.set_group(g);
   }
 
   // With the mutex held.

@@ -229,18 +229,29 @@ class handler_ref {
   H* handler_ = nullptr;
 };
 
-// Handlers of which only one runs at a time. Guarded by the lock of the schedule.
+// Handlers of which only one runs at a time. Guarded by the lock of the schedule, unless said.
 class handler_group {
  public:
   handler_group() noexcept = default;
   handler_group(const handler_group&) = delete;
   handler_group& operator=(const handler_group&) = delete;
 
+  // Handlers of a group have one schedule: false if it is used on another bus that is still there.
+  bool belongs_to(const std::shared_ptr<void>& bus) {
+    spin_guard guard{lock_};
+    if (const auto now = bus_.lock()) return now == bus;
+    bus_ = bus;
+    return true;
+  }
+
  private:
   friend class handler_schedule;
   friend struct inspect;
   handler* holder_ = nullptr;
   handler_list queue_;
+
+  spin_lock lock_;
+  std::weak_ptr<void> bus_;  // guarded by lock_
 };
 
 // Handlers that have got their first event, to be triggered together once the caller has given its
