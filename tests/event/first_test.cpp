@@ -44,9 +44,9 @@ rota::task<void> program(rota::bus& bus) {
   auto cown = rota::make_cown<int>(0);
   rota::async_event counted;
   n.subscribe<int>("/numbers", rota::qos{}.with_depth(4).with_overflow(rota::overflow::block),
-                   rota::on(cown, [&](int& c, const int& i) {
-                     c += i;
-                     if (c == 55) counted.set();
+                   rota::on(cown, [&](int& total, const int& i) {
+                     total += i;
+                     if (total == 55) counted.set();
                    }));
   for (int i = 1; i <= 10; ++i) co_await pub.publish(i);
   co_await counted.wait();

@@ -481,7 +481,9 @@ TEST_P(transports, a_subscriber_that_was_removed_is_not_called_any_more) {
         std::this_thread::yield();
       }
     });
-    if (i % 4 == 0) EXPECT_TRUE(eventually([&] { return calls > 0; }));
+    if (i % 4 == 0) {
+      EXPECT_TRUE(eventually([&] { return calls > 0; }));
+    }
     in.remove();
     gone[i] = true;
   }
