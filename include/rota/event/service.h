@@ -239,12 +239,18 @@ class request_source : public server_base {
   }
   template <class F>
   static task<void> apply_later(F& f, event& e) {
-    answer(e, co_await call_later<Request>(f, e.request()));
+    return answer_later(e, call_later<Request>(f, e.request()));
   }
 
  private:
   static void answer(event& e, Reply reply) {
     e.answer(message_ref{message_of<Reply>::make(std::move(reply))});
+  }
+
+  // Does not know the function: g++ 12 warns of coroutines that know a lambda of a coroutine.
+  template <class T>
+  static task<void> answer_later(event& e, task<T> later) {
+    answer(e, co_await std::move(later));
   }
 };
 
