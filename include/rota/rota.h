@@ -10,6 +10,7 @@
 #include <rota/event/bus.h>
 #include <rota/event/codec.h>
 #include <rota/event/fault.h>
+#include <rota/event/inspector.h>
 #include <rota/event/message.h>
 #include <rota/event/node.h>
 #include <rota/event/options.h>

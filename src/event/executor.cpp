@@ -1,6 +1,7 @@
 #include "event/executor.h"
 
 #include <rota/base/assert.h>
+#include <rota/event/handled.h>
 #include <rota/event/message.h>
 #include <rota/task/errors.h>
 #include <rota/task/spawn.h>
@@ -17,13 +18,6 @@
 namespace rota::detail {
 
 namespace {
-
-// Between two handlers: whoever else is ready has its turn.
-struct turn_end {
-  bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> leaf) const noexcept { return take_turns(leaf); }
-  void await_resume() const noexcept {}
-};
 
 // The watchdog may look at a name after its handler is gone, so a copy stays. There are as many as
 // there are different names.

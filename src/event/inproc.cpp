@@ -414,6 +414,7 @@ rota::graph inproc::graph() const {
     rota::graph::topic& row = g.topics.emplace_back();
     row.name = t->name;
     row.type = t->type->support->name();
+    row.messages = t->type;
     spin_guard inside{t->lock};
     for (const topic_writer* w : t->writers) {
       rota::graph::end e{w->node, {}, 0};
@@ -428,6 +429,8 @@ rota::graph inproc::graph() const {
     row.name = s->name;
     row.request = s->request->support->name();
     row.reply = s->reply->support->name();
+    row.requests = s->request;
+    row.replies = s->reply;
     spin_guard inside{s->lock};
     for (const service_server* one : s->servers) {
       rota::graph::end e{one->node, one->sink.owner().counters(), 0};

@@ -40,7 +40,8 @@ class node::state : public detail::counted {
   void set_up(detail::handler& h, const handler_options& o) const {
     h.keep(on);
     h.set_priority(o.priority);
-    h.set_group((o.group ? *o.group : group).get());
+    if (!h.set_group((o.group ? *o.group : group).get()))
+      throw std::invalid_argument(h.name() + ": its group is used on another bus");
   }
 
   // With the mutex held.

@@ -117,8 +117,7 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
   } catch (const cancelled&) {
     stopped = true;
   }
-  if (p->complete(stopped ? call_state::status::cancelled : call_state::status::timeout, {},
-                  "no answer of " + quoted(endpoint_.name) + " in time"))
+  if (p->complete(stopped ? call_state::status::cancelled : call_state::status::timeout))
     way_.cancel(endpoint_, c);
   ended(*p);
   if (left) {
@@ -133,7 +132,8 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
       break;
     case call_state::status::timeout:
       o.status = call_status::timeout;
-      break;
+      o.reason = "no answer of " + quoted(endpoint_.name) + " in time";
+      co_return o;
     case call_state::status::no_responder:
       o.status = call_status::no_responder;
       break;
@@ -186,7 +186,7 @@ void client_state::start(const call_ref& c) noexcept {
 // The call has ended: the next that waits may start.
 void client_state::ended(pending_call& c) noexcept {
   call_ref next;
-  std::deque<call_ref> gone;  // completed while they waited
+  std::vector<call_ref> gone;  // completed while they waited
   {
     spin_guard guard{lock_};
     (c.before ? c.before->after : first_) = c.after;

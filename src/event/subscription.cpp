@@ -205,24 +205,30 @@ void subscription_base::let_in(admitted& who) noexcept {
   }
 }
 
-std::size_t subscription_base::take(message_ref* out, std::size_t most, bool rests) noexcept {
-  std::size_t n = 0;
-  bool relieves = false;
-  notices news;
+void subscription_base::drop_expired() noexcept {
   std::array<message_ref, most_at_once> old;
-  std::size_t expired = 0;
-  admitted in;
-  bool more = false;
+  std::size_t n = 0;
   do {
-    in.wake();
     old.fill({});  // not with the lock held: a message may be the last of its kind
     spin_guard guard{lock_};
-    const auto oldest = qos_.lifespan > 0ns ? sync::now() - qos_.lifespan : sync::time_point::min();
-    for (expired = 0; count_ > 0 && n < most && expired < old.size();) {
-      const bool is_old = ring_[first_].since < oldest && qos_.lifespan > 0ns;
-      (is_old ? old[expired++] : out[n++]) = pop();
-    }
-    if (expired) count(&notices::expired, expired);
+    const auto oldest = sync::now() - qos_.lifespan;
+    for (n = 0; count_ > 0 && n < old.size() && ring_[first_].since < oldest;) old[n++] = pop();
+    count(&notices::expired, n);
+  } while (n == old.size());
+}
+
+std::size_t subscription_base::take(message_base** out, std::size_t most, bool rests) noexcept {
+  std::size_t n = 0;
+  bool relieves = false;
+  bool more = false;
+  notices news;
+  admitted in;
+  do {
+    if (qos_.lifespan > 0ns) [[unlikely]]
+      drop_expired();
+    in.wake();
+    spin_guard guard{lock_};
+    while (count_ > 0 && n < most) out[n++] = pop().release();
     events_ += n;
     if (qos_.overflow == overflow::block && !is_gone()) let_in(in);
     if (presses_ && count_ <= qos_.depth / 2) {
@@ -233,7 +239,7 @@ std::size_t subscription_base::take(message_ref* out, std::size_t most, bool res
       news.dropped += news_.dropped, news.expired += news_.expired, news.late += news_.late;
       news_ = {};
     }
-    more = n == 0 && count_ > 0;  // all were too old, and others may wait, or were let in
+    more = n == 0 && count_ > 0;  // some were let in, where old ones had been
     if (rests && n == 0 && !more) owned_ = false;
     backlog_ = count_ > 0;
   } while (more);

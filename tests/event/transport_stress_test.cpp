@@ -105,7 +105,9 @@ void join_and_leave(std::uint64_t round) {
                                     [w = watch.get()](const parcel& p) { w->see(p); });
       rota::test::spin(static_cast<std::uint64_t>(i) * 50);
       in.remove();
-      if (reliable) EXPECT_EQ(watch->wrong, 0u) << "round " << round;
+      if (reliable) {
+        EXPECT_EQ(watch->wrong, 0u) << "round " << round;
+      }
     }
   });
   rt.quiesce();

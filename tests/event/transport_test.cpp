@@ -365,7 +365,9 @@ TEST_P(transports, a_full_queue_does_what_its_overflow_says_and_counts) {
     rt.quiesce();  // what is late has come
     EXPECT_EQ(in.counters().pending, 3u);
     EXPECT_EQ(in.counters().dropped, 2u);
-    if (!is_late()) EXPECT_EQ(refused, c.policy == overflow::fail ? 2u : 0u);
+    if (!is_late()) {
+      EXPECT_EQ(refused, c.policy == overflow::fail ? 2u : 0u);
+    }
     n.start();
     ASSERT_TRUE(eventually([&] { return got.size() == 3; }));
     rt.quiesce();
@@ -479,7 +481,9 @@ TEST_P(transports, a_subscriber_that_was_removed_is_not_called_any_more) {
         std::this_thread::yield();
       }
     });
-    if (i % 4 == 0) EXPECT_TRUE(eventually([&] { return calls > 0; }));
+    if (i % 4 == 0) {
+      EXPECT_TRUE(eventually([&] { return calls > 0; }));
+    }
     in.remove();
     gone[i] = true;
   }
@@ -851,6 +855,33 @@ TEST_P(transports, an_idle_server_takes_over_what_waits_for_one_that_leaves) {
   int answered = 0;
   for (std::size_t i = 0; i < 3; ++i) answered += all.end(i).status() == call_status::ok;
   EXPECT_EQ(answered, 2);
+}
+
+TEST_P(transports, a_call_that_was_meant_for_a_server_that_leaves_goes_to_an_idle_one) {
+  rota::runtime rt{with_workers(2)};
+  const auto bus = make_bus(rt);
+  rota::node one{*bus, "one"}, two{*bus, "two"}, n{*bus, "n"};
+  std::atomic<int> by_one{0};
+  auto leaves = one.serve<int, int>("/twice", [&](const int& i) { return ++by_one, 2 * i; });
+  two.serve<int, int>("/twice", [](const int& i) { return 2 * i; });
+  // The node that is asked first is busy, so its server is triggered and does not run.
+  rota::async_event gate;
+  std::atomic<bool> busy{false};
+  one.subscribe<int>("/busy", {}, [&](int) -> task<void> {
+    busy = true;
+    co_await gate.wait();
+  });
+  n.advertise<int>("/busy").publish(1);
+  ASSERT_TRUE(eventually([&] { return busy.load(); }));
+  calls all{rt};
+  all.make(n.client<int, int>("/twice"), 4);
+  ASSERT_TRUE(eventually([&] { return waiting_calls(*bus) == 1; }));
+  std::thread remover([&] { leaves.remove(); });
+  EXPECT_TRUE(eventually([&] { return all.is_done(0); }));
+  gate.set();
+  remover.join();
+  expect_answer(all.end(0), 8);
+  EXPECT_EQ(by_one, 0);
 }
 
 TEST_P(transports, calls_that_wait_end_when_the_last_server_leaves) {

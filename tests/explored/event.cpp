@@ -126,7 +126,7 @@ task<> mute(bus& b) {
     bump(got);
     all.one();
   });
-  const auto send = [&out](number& sent) {
+  const auto send = [out](number& sent) {  // a copy: the last may return after the program
     out.publish(sent.get());
     bump(sent);
   };

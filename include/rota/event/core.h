@@ -102,13 +102,31 @@ enum class run_end : std::uint8_t {
   detached,  // it goes on by itself, and says when it has ended: executor::finish
 };
 
-// Handlers of which only one runs at a time. Guarded by the lock of the schedule.
+// Handlers of which only one runs at a time. Guarded by the lock of the schedule, unless said.
 class handler_group : public counted {
+ public:
+  // Handlers of a group have one schedule: false if it has some on another bus.
+  bool join(const counted* bus) noexcept {
+    spin_guard guard{lock_};
+    if (members_ > 0 && bus_ != bus) return false;
+    bus_ = bus;
+    ++members_;
+    return true;
+  }
+  void part() noexcept {
+    spin_guard guard{lock_};
+    --members_;
+  }
+
  private:
   friend class handler_schedule;
   friend struct inspect;
   handler* holder_ = nullptr;
   handler_list queue_;
+
+  spin_lock lock_;
+  const counted* bus_ = nullptr;  // guarded by lock_
+  std::size_t members_ = 0;       // guarded by lock_
 };
 
 class handler : public counted {
@@ -147,7 +165,11 @@ class handler : public counted {
   // Before the first trigger. `bus` is what the handler uses to its end, which may come after that
   // of its node: the last run has a pointer of its own.
   void keep(counted_ptr<counted> bus) noexcept { kept_ = std::move(bus); }
-  void set_group(counted_ptr<handler_group> g) noexcept { group_ = std::move(g); }
+  bool set_group(counted_ptr<handler_group> g) noexcept {  // false: it is another bus's
+    if (g && !g->join(kept_.get())) return false;
+    group_ = std::move(g);
+    return true;
+  }
   void set_priority(int p) noexcept { priority_ = static_cast<std::int8_t>(p); }
 
  protected:
@@ -155,7 +177,9 @@ class handler : public counted {
   void runs_as_nobody() noexcept { runs_as_.store(nullptr, sync::memory_order_relaxed); }
   void runs_here() noexcept;
 
-  ~handler() override = default;
+  ~handler() override {
+    if (group_) group_->part();
+  }
 
  private:
   friend class handler_list;

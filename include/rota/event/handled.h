@@ -6,6 +6,7 @@
 //
 //   class event;                                    // what one call of the function is about
 //   bool take_one(event& e);                        // false: there is none
+//   std::size_t budget();                           // how many a run may take
 //   run_end run_batch(f);                           // calls f(event&) until its budget is spent
 //   bool rest();                                    // a run ends that was no batch: true if events
 //                                                   // are left
@@ -23,6 +24,9 @@
 #include <rota/event/core.h>
 #include <rota/task/task.h>
 
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <type_traits>
@@ -49,6 +53,19 @@ template <class T>
 inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
+
+// Reads the clock seldom: it costs as much as a short handler.
+class run_clock {
+ public:
+  void start() noexcept;  // if it has not
+  bool has_started() const noexcept { return began_ != sync::time_point{}; }
+
+  // Whether more than a millisecond has passed since the start.
+  bool is_over() const noexcept;
+
+ private:
+  sync::time_point began_{};
+};
 
 template <class Source, class F>
 class function_handler final : public Source {
@@ -92,7 +109,14 @@ class detached_run {
   bool stopped_ = false;     // guarded by lock_
 };
 
-// One event at a time.
+// Between two events: whoever else is ready has its turn.
+struct turn_end {
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> leaf) const noexcept { return take_turns(leaf); }
+  void await_resume() const noexcept {}
+};
+
+// One event after the other, in a task for each run.
 template <class Source, class F>
 class task_handler final : public Source {
  public:
@@ -131,15 +155,21 @@ class task_handler final : public Source {
     }
   };
 
+  // Until nothing is left, or the budget or about a millisecond is spent.
   static task<void> body(run_at_end ends) {
     task_handler& self = *ends.self;
     if (!self.detached_.enter(self)) co_return;
-    typename Source::event e;
-    if (!self.take_one(e)) co_return;
-    try {
-      co_await Source::apply_later(self.function_, e);
-    } catch (...) {
-      self.failed(e);
+    run_clock clock;
+    for (std::size_t left = self.budget(); left > 0 && !clock.is_over(); --left) {
+      typename Source::event e;
+      if (!self.take_one(e)) co_return;
+      clock.start();
+      try {
+        co_await Source::apply_later(self.function_, e);
+      } catch (...) {
+        self.failed(e);
+      }
+      co_await turn_end{};
     }
   }
 

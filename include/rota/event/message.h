@@ -39,6 +39,7 @@ struct message_type {
   const type_support* support;  // its name, and its codec if it can go over a wire
   void* (*value)(message_base& m) noexcept;
   message_base* (*make)();  // one to read into; null if it cannot go over a wire
+  bool is_copyable;         // otherwise it has one reader, who may take it
 
   friend bool operator==(const message_type& a, const message_type& b) noexcept {
     return a.type == b.type || *a.type == *b.type;
@@ -95,7 +96,7 @@ struct message_of final : message_base {
                    [](message_base& m) noexcept -> void* {
                      return std::addressof(static_cast<message_of&>(m).value);
                    },
-                   nullptr};
+                   nullptr, std::is_copy_constructible_v<M>};
     if constexpr (described<M>) t.make = []() -> message_base* { return make(); };
     return t;
   }
@@ -118,15 +119,19 @@ class message {
   const M& operator*() const noexcept { return of().value; }
   const M* operator->() const noexcept { return &of().value; }
 
-  // The message itself: moved out if nobody else has it, otherwise a copy. One that cannot be
-  // copied has to be had alone: std::logic_error.
+  // The message itself: moved out if nobody else has it, otherwise a copy. Throws std::logic_error
+  // if it cannot be copied, and others have it too.
   M take() && {
     auto& m = const_cast<detail::message_of<M>&>(of());
-    if (m.is_alone()) return M(std::move(m.value));
-    if constexpr (std::is_copy_constructible_v<M>)
-      return M(m.value);
-    else
-      throw std::logic_error("a message that cannot be copied is taken, but others have it too");
+    if (!m.is_alone()) {
+      if constexpr (std::is_copy_constructible_v<M>)
+        return M(m.value);
+      else
+        throw std::logic_error(
+            "a message that cannot be copied has other readers: take it by "
+            "const reference, or have one subscriber and no late joiners");
+    }
+    return M(std::move(m.value));
   }
 
   // For the layers of Rota.

@@ -11,15 +11,15 @@
 // A function handles an event and returns; a coroutine (rota::task<void>) may await in between and
 // has the next event when it has ended; rota::on(cown, f) runs f as a behaviour, alone with the
 // cown's value. Messages come as const M&, as rota::message<M> to be kept, or as M&& to be owned:
-// moved if nobody else has it, otherwise copied.
+// moved if nobody else has it, otherwise copied. What cannot be copied is moved in any case: who
+// owns messages of such a type is to be the only subscriber of its topic.
 //
 // Promised:
 // - `starvation_free`: with N handlers on the bus, one that has an event is passed by at most N - 1
 //   runs of others before its turn; bus::statistics counts. Among those that got their first event
 //   together, timers come before subscribers, servers and clients.
 // - `never_reentered`: one event of a handler at a time, and of the node one handler at a time
-// unless
-//   handler_options name another group.
+//   unless handler_options name another group.
 // - A run takes at most handler_options::budget events, and about a millisecond.
 // - A handler that throws is reported to options::on_unobserved, and goes on with the next event.
 //

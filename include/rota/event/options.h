@@ -17,7 +17,8 @@
 namespace rota {
 
 // Handlers that exclude each other: of a group, one runs at a time, first come, first served. A
-// coroutine keeps its group while it waits, except for the answer to a call (service.h).
+// coroutine keeps its group while it waits, except for the answer to a call (service.h). A group is
+// of one bus: to use it on another is std::invalid_argument.
 class group {
  public:
   // A group of its own.

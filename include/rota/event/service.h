@@ -98,6 +98,10 @@ class client_state : public counted {
 
   // Ends all calls, and those to come.
   void close() noexcept;
+  bool is_closed() const noexcept {
+    spin_guard guard{lock_};
+    return closed_;
+  }
 
   executor& home() const noexcept { return home_; }
 
@@ -115,7 +119,7 @@ class client_state : public counted {
   const std::unique_ptr<reader> connection_;
   const std::size_t max_pending_;
 
-  spin_lock lock_;
+  mutable spin_lock lock_;
   // All below: guarded by lock_.
   bool closed_ = false;
   std::size_t under_way_ = 0;
@@ -197,6 +201,7 @@ class server_base : public handler, public request_sink {
   // --- the source of a handler: handled.h ---
   using event = taken_call;
   bool take_one(event& e) noexcept;
+  std::size_t budget() const noexcept { return budget_; }
   template <class Answer>
   run_end run_batch(Answer&& answer) noexcept {
     run_clock clock;
@@ -274,8 +279,8 @@ class client {
     return run(state_, loan<Request>{std::in_place, std::move(request)}.release(), timeout);
   }
 
-  // The same for who does not wait: `f` is called with the result, as a handler of the node. From
-  // any thread.
+  // The same for who does not wait: `f` is called with the result, as a handler of the node, unless
+  // that was stopped. From any thread.
   template <class F>
   void call(Request request, std::chrono::nanoseconds timeout, F f) const;
 
@@ -312,6 +317,7 @@ void spawn_call(executor& home, task<void> t);
 template <class Request, class Reply>
 template <class F>
 void client<Request, Reply>::call(Request request, std::chrono::nanoseconds timeout, F f) const {
+  if (state_->is_closed()) return;  // the runtime may be gone as well
   detail::spawn_call(
       state_->home(),
       run_for(state_, answers_, loan<Request>{std::in_place, std::move(request)}.release(), timeout,

@@ -56,6 +56,7 @@ struct graph {
     std::string type;
     std::vector<end> publishers;  // events: what they have published
     std::vector<end> subscribers;
+    const detail::message_type* messages = nullptr;  // if an end of it is in this process
   };
   struct service {
     std::string name;
@@ -63,6 +64,8 @@ struct graph {
     std::string reply;
     std::vector<end> servers;
     std::vector<end> clients;
+    const detail::message_type* requests = nullptr;  // if an end of it is in this process
+    const detail::message_type* replies = nullptr;
   };
   std::vector<topic> topics;      // by name
   std::vector<service> services;  // by name
