@@ -3,7 +3,7 @@
 //   node.serve<add, int>("/add", [](const add& a) { return a.x + a.y; });    // or a coroutine
 //
 //   auto sum = node.client<add, int>("/add");
-//   rota::call_result<int> r = co_await sum.call({1, 2}, 200ms);
+//   rota::call_result<int> r = co_await sum.call(add{1, 2}, 200ms);
 //   if (r) use(*r); else log(r.reason());
 //
 // Promised: every call ends, by its deadline at the latest. It is answered at most once, by one of
@@ -244,12 +244,18 @@ class request_source : public server_base {
   }
   template <class F>
   static task<void> apply_later(F& f, event& e) {
-    answer(e, co_await call_later<Request>(f, e.request()));
+    return answer_later(e, call_later<Request>(f, e.request()));
   }
 
  private:
   static void answer(event& e, Reply reply) {
     e.answer(message_ref{message_of<Reply>::make(std::move(reply))});
+  }
+
+  // Does not know the function: g++ 12 warns of coroutines that know a lambda of a coroutine.
+  template <class T>
+  static task<void> answer_later(event& e, task<T> later) {
+    answer(e, co_await std::move(later));
   }
 };
 
@@ -274,7 +280,7 @@ class client {
   }
 
   // The same for who does not wait: `f` is called with the result, as a handler of the node, unless
-  // that was stopped. From any thread.
+  // that is drained or stopped before. From any thread.
   template <class F>
   void call(Request request, std::chrono::nanoseconds timeout, F f) const;
 

@@ -37,7 +37,8 @@
 
 namespace rota {
 
-// What became of a message. Awaiting it waits for those who had no room.
+// What became of a message. Awaiting it waits for those who had no room; dropping it gives them up,
+// or, in a behaviour, makes them take the message and mutes the behaviour.
 class delivery {
  public:
   delivery() noexcept = default;
