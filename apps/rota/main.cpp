@@ -5,6 +5,7 @@
 #include "check.h"
 #include "command_line.h"
 #include "coop.h"
+#include "topic.h"
 #include "tour.h"
 
 int main(int argc, char** argv) {
@@ -14,5 +15,8 @@ int main(int argc, char** argv) {
   rota::app::add_tour(program);
   rota::app::add_check(program);
   rota::app::add_coop(program);
+  rota::app::add_topic(program);
+  rota::app::add_service(program);
+  rota::app::add_graph(program);
   return rota::app::run_command_line(program, argc, argv);
 }

@@ -9,10 +9,13 @@
 #include <rota/cown/when.h>
 #include <rota/event/bus.h>
 #include <rota/event/codec.h>
+#include <rota/event/fault.h>
+#include <rota/event/inspector.h>
 #include <rota/event/message.h>
 #include <rota/event/node.h>
 #include <rota/event/options.h>
 #include <rota/event/qos.h>
+#include <rota/event/schema.h>
 #include <rota/event/service.h>
 #include <rota/event/topic.h>
 #include <rota/event/transport.h>

@@ -10,7 +10,8 @@
 
 namespace rota {
 
-struct bus::state {
+class bus::state : public detail::counted {
+ public:
   explicit state(runtime& rt) : handlers(rt) {}
 
   detail::executor handlers;

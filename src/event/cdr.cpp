@@ -1,5 +1,6 @@
 #include <rota/event/cdr.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -23,6 +24,13 @@ cdr_writer::cdr_writer(std::vector<std::byte>& out) : out_(out) {
   constexpr std::byte little_endian[header_size] = {std::byte{0}, std::byte{1}};
   append(little_endian, header_size);
   origin_ = out_.size();
+}
+
+// With room for what may come behind a large block, or else the block would be copied once more for
+// a number. It is all that most small messages need, too.
+void cdr_writer::grow(std::size_t size) {
+  constexpr std::size_t more = 128;
+  out_.reserve(std::max(2 * out_.capacity(), out_.size() + size + more));
 }
 
 void cdr_writer::count(std::size_t n) {

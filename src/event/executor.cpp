@@ -1,6 +1,7 @@
 #include "event/executor.h"
 
 #include <rota/base/assert.h>
+#include <rota/event/handled.h>
 #include <rota/event/message.h>
 #include <rota/task/errors.h>
 #include <rota/task/spawn.h>
@@ -17,13 +18,6 @@
 namespace rota::detail {
 
 namespace {
-
-// Between two handlers: whoever else is ready has its turn.
-struct turn_end {
-  bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> leaf) const noexcept { return take_turns(leaf); }
-  void await_resume() const noexcept {}
-};
 
 // The watchdog may look at a name after its handler is gone, so a copy stays. There are as many as
 // there are different names.
@@ -44,7 +38,7 @@ const job* job_here() noexcept {
 
 void handler::runs_here() noexcept { runs_as_.store(job_here(), sync::memory_order_relaxed); }
 
-executor::executor(runtime& rt) : runtime_(rt), runners_(rt.workers()) {
+executor::executor(runtime& rt) : runtime_(rt), runners_(rt.workers()), leaving_(rt.workers()) {
   for (unsigned i = 0; i < rt.workers(); ++i) rt.spawn(runner(i, hand{*this}));
 }
 
@@ -52,21 +46,23 @@ void executor::stop() noexcept {
   stopping_.store(true, sync::memory_order_relaxed);
   wakes_.release(runtime_.workers());
   worker* const w = worker::here();
-  // acquire: the last access of each runner comes before the end.
-  for (std::uint32_t left; (left = runners_.load(sync::memory_order_acquire)) != 0;) {
+  while (const std::uint32_t left = runners_.load(sync::memory_order_relaxed)) {
     if (w)
       w->help();
     else
       sync::futex_wait(runners_, left);
   }
+  // acquire: pairs with leave(); the last access of each runner comes before the end.
+  while (leaving_.load(sync::memory_order_acquire) != 0) sync::yield_thread();
   schedule_.drop_removed().settle();
 }
 
 void executor::leave() noexcept {
-  // release: pairs with the destructor, which may go on at once; to wake up who sleeps on memory
-  // that is gone does no harm.
-  runners_.fetch_sub(1, sync::memory_order_release);
+  // relaxed: the last access says more.
+  runners_.fetch_sub(1, sync::memory_order_relaxed);
   sync::futex_wake(runners_, 1);
+  // release: pairs with stop().
+  leaving_.fetch_sub(1, sync::memory_order_release);
 }
 
 task<void> executor::runner(unsigned number, hand in) {
@@ -148,8 +144,7 @@ handler* executor::running_here() noexcept { return static_cast<handler*>(purpos
 
 void trigger_list::discard(message_ref m) noexcept {
   message_base* const one = m.release();
-  // acq_rel: as drop_ref().
-  if (!one || one->refs.fetch_sub(1, sync::memory_order_acq_rel) != 1) return;
+  if (!one || !one->drop_ref_only()) return;
   one->next = std::exchange(gone_, one);
 }
 
@@ -158,7 +153,7 @@ void trigger_list::flush() noexcept {
   if (first_) home_.trigger(std::exchange(first_, nullptr));
   while (message_base* const one = gone_) {
     gone_ = one->next;
-    one->type->destroy(*one);
+    one->end();
   }
 }
 

@@ -77,6 +77,7 @@ class executor {
   async_semaphore wakes_{0};
   sync::atomic<bool> stopping_{false};
   sync::atomic<std::uint32_t> runners_;  // that have not ended; also a futex
+  sync::atomic<std::uint32_t> leaving_;  // that may still touch this
 };
 
 class executor::entry {

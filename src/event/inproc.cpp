@@ -15,8 +15,8 @@ namespace {
                              const endpoint& e) {
   throw std::invalid_argument(std::string(what) + " " + quoted(name) + " carries " +
                               std::string(there) + ", but node " + quoted(e.node) + " asks for " +
-                              std::string(e.type->support->name) +
-                              (e.reply ? " -> " + std::string(e.reply->support->name) : ""));
+                              std::string(e.type->support->name()) +
+                              (e.reply ? " -> " + std::string(e.reply->support->name()) : ""));
 }
 
 // Takes an element out of a list of pointers.
@@ -29,10 +29,10 @@ void take_out(std::vector<T*>& all, const T* one) noexcept {
 
 // --- topics -------------------------------------------------------------------------------------
 
-class inproc::topic {
+class inproc::topic : public counted {
  public:
   topic(inproc& home, const endpoint& e) : name(e.name), type(e.type), home_(home) {}
-  ~topic() { home_.forget(home_.topics_, name); }
+  ~topic() override { home_.forget(home_.topics_, *this); }
 
   const std::string name;
   const message_type* const type;
@@ -49,7 +49,7 @@ class inproc::topic {
 
 class inproc::topic_reader final : public reader {
  public:
-  topic_reader(std::shared_ptr<topic> t, const endpoint& e, message_sink& s, executor& home)
+  topic_reader(counted_ptr<topic> t, const endpoint& e, message_sink& s, executor& home)
       : topic_(std::move(t)), node(e.node), depth(e.qos.depth), sink(s) {
     trigger_list first{home};
     topic_->lock.lock();
@@ -68,7 +68,7 @@ class inproc::topic_reader final : public reader {
   }
 
  private:
-  const std::shared_ptr<topic> topic_;
+  const counted_ptr<topic> topic_;
 
  public:
   const std::string node;
@@ -78,7 +78,7 @@ class inproc::topic_reader final : public reader {
 
 class inproc::topic_writer final : public writer {
  public:
-  topic_writer(std::shared_ptr<topic> t, const endpoint& e, executor& home)
+  topic_writer(counted_ptr<topic> t, const endpoint& e, executor& home)
       : topic_(std::move(t)), home_(home), keeps_last_(e.qos.late_joiner), node(e.node) {
     spin_guard guard{topic_->lock};
     topic_->writers.push_back(this);
@@ -107,7 +107,7 @@ class inproc::topic_writer final : public writer {
         case message_sink::outcome::full: {
           handler& owner = r->sink.owner();
           owner.add_ref();
-          outcome.full.push_back({handler_ref<>{&owner}, m});
+          outcome.full.push_back({counted_ptr<handler>{&owner}, m});
           break;
         }
       }
@@ -116,7 +116,7 @@ class inproc::topic_writer final : public writer {
   }
 
  private:
-  const std::shared_ptr<topic> topic_;
+  const counted_ptr<topic> topic_;
   executor& home_;
   const bool keeps_last_;
 
@@ -125,13 +125,29 @@ class inproc::topic_writer final : public writer {
   std::uint64_t published = 0;  // guarded by the lock of the topic
 };
 
-std::shared_ptr<inproc::topic> inproc::topic_of(const endpoint& e) {
-  std::shared_ptr<topic> t;  // if it is the last to know it, it ends without the lock
+// With the mutex held, which keeps the memory of those that are about to go.
+template <class T>
+counted_ptr<T> inproc::find_or_make(std::map<std::string, T*>& known, const endpoint& e) {
+  const auto found = known.find(e.name);
+  if (found != known.end() && found->second->try_add_ref()) return counted_ptr<T>{found->second};
+  auto fresh = make_counted<T>(*this, e);
+  known.insert_or_assign(e.name, fresh.get());
+  return fresh;
+}
+
+// Called when the last pointer to a topic or service is gone.
+template <class T>
+void inproc::forget(std::map<std::string, T*>& known, const T& gone) noexcept {
   const std::lock_guard guard{mutex_};
-  std::weak_ptr<topic>& known = topics_[e.name];
-  t = known.lock();
-  if (!t) known = t = std::make_shared<topic>(*this, e);
-  if (!(*t->type == *e.type)) wrong_type("topic", e.name, t->type->support->name, e);
+  const auto found = known.find(gone.name);
+  if (found != known.end() && found->second == &gone) known.erase(found);
+}
+
+counted_ptr<inproc::topic> inproc::topic_of(const endpoint& e) {
+  counted_ptr<topic> t;  // if it is the last to know it, it ends without the lock
+  const std::lock_guard guard{mutex_};
+  t = find_or_make(topics_, e);
+  if (!(*t->type == *e.type)) wrong_type("topic", e.name, t->type->support->name(), e);
   return t;
 }
 
@@ -146,13 +162,13 @@ std::unique_ptr<reader> inproc::subscribe(const endpoint& e, message_sink& sink)
 // --- services -----------------------------------------------------------------------------------
 
 // Calls that nobody has taken, first in, first out, and who could take them.
-class inproc::service {
+class inproc::service : public counted {
  public:
   service(inproc& home, const endpoint& e)
       : name(e.name), request(e.type), reply(e.reply), home_(home) {}
-  ~service() {
+  ~service() override {
     complete_all(take_all());
-    home_.forget(home_.services_, name);
+    home_.forget(home_.services_, *this);
   }
 
   void call(const call_ref& c, executor& home);
@@ -182,7 +198,7 @@ class inproc::service {
 
 class inproc::service_server final : public served {
  public:
-  service_server(std::shared_ptr<service> s, const endpoint& e, request_sink& to, bool held,
+  service_server(counted_ptr<service> s, const endpoint& e, request_sink& to, bool held,
                  executor& home)
       : service_(std::move(s)), home_(home), node(e.node), sink(to), owned(held) {
     spin_guard guard{service_->lock};
@@ -202,21 +218,39 @@ class inproc::service_server final : public served {
   }
   bool rest() noexcept override {
     spin_guard guard{service_->lock};
-    return owned = !withdrawn_ && service_->first;
+    const bool more = !withdrawn_ && service_->first;
+    owned.store(more, sync::memory_order_relaxed);
+    return more;
   }
-  void drain() noexcept override {
-    spin_guard guard{service_->lock};
-    if (withdrawn_ || std::exchange(draining_, true)) return;
-    take_out(service_->servers, this);
+  void withdraw() noexcept override { leave(false); }
+  void drain() noexcept override { leave(true); }
+  bool is_busy() const noexcept override {
+    // relaxed: who has seen the call that it was triggered for sees this too.
+    return owned.load(sync::memory_order_relaxed);
   }
-  void withdraw() noexcept override {
+
+ private:
+  const counted_ptr<service> service_;
+  executor& home_;
+
+ public:
+  const std::string node;
+  request_sink& sink;
+  // The schedule has its handler, or is about to. Written under the service's lock.
+  sync::atomic<bool> owned;
+
+ private:
+  void leave(bool takes_the_rest) noexcept {
     trigger_list others{home_};
     call_state* left = nullptr;
     {
       spin_guard guard{service_->lock};
-      if (std::exchange(withdrawn_, true)) return;
-      if (!draining_) take_out(service_->servers, this);
-      if (service_->servers.empty())
+      if (withdrawn_) return;
+      if (!std::exchange(unlisted_, true)) take_out(service_->servers, this);
+      const bool is_last = service_->servers.empty();
+      if (is_last && takes_the_rest) return;
+      withdrawn_ = true;
+      if (is_last)
         left = service_->take_all();
       else if (service_->first)
         service_->trigger_idle(others);
@@ -224,25 +258,14 @@ class inproc::service_server final : public served {
     service::complete_all(left);
   }
 
- private:
-  const std::shared_ptr<service> service_;
-  executor& home_;
-
- public:
-  const std::string node;
-  request_sink& sink;
-  bool owned;  // guarded by the service's lock: the schedule has its handler, or is about to
-
- private:
-  // Guarded by the service's lock.
-  bool draining_ = false;  // not among the servers any more, but takes what is left
-  bool withdrawn_ = false;
+  // Both guarded by the service's lock.
+  bool unlisted_ = false;   // new calls are none of its business
+  bool withdrawn_ = false;  // nor are those that wait
 };
 
 class inproc::service_client final : public reader {
  public:
-  service_client(std::shared_ptr<service> s, const endpoint& e)
-      : service_(std::move(s)), node(e.node) {
+  service_client(counted_ptr<service> s, const endpoint& e) : service_(std::move(s)), node(e.node) {
     spin_guard guard{service_->lock};
     service_->clients.push_back(this);
   }
@@ -252,7 +275,7 @@ class inproc::service_client final : public reader {
   }
 
  private:
-  const std::shared_ptr<service> service_;
+  const counted_ptr<service> service_;
 
  public:
   const std::string node;
@@ -262,7 +285,8 @@ class inproc::service_client final : public reader {
 void inproc::service::trigger_idle(trigger_list& to) noexcept {
   for (std::size_t i = 0; i < servers.size(); ++i) {
     service_server& s = *servers[(next + i) % servers.size()];
-    if (std::exchange(s.owned, true)) continue;
+    // relaxed: ordered by the lock.
+    if (s.owned.exchange(true, sync::memory_order_relaxed)) continue;
     next = (next + i + 1) % servers.size();
     to.add(s.sink.owner());
     return;
@@ -334,23 +358,23 @@ void inproc::service::forget() noexcept {
   while (gone) call_ref{std::exchange(gone, gone->next)};
 }
 
-std::shared_ptr<inproc::service> inproc::service_of(const endpoint& e) {
-  std::shared_ptr<service> s;  // as in topic_of()
+counted_ptr<inproc::service> inproc::service_of(const endpoint& e) {
+  counted_ptr<service> s;  // as in topic_of()
   const std::lock_guard guard{mutex_};
-  std::weak_ptr<service>& known = services_[e.name];
-  s = known.lock();
-  if (!s) known = s = std::make_shared<service>(*this, e);
+  s = find_or_make(services_, e);
   if (!(*s->request == *e.type && *s->reply == *e.reply))
     wrong_type(
         "service", e.name,
-        std::string(s->request->support->name) + " -> " + std::string(s->reply->support->name), e);
+        std::string(s->request->support->name()) + " -> " + std::string(s->reply->support->name()),
+        e);
   return s;
 }
 
-std::shared_ptr<inproc::service> inproc::find_service(const std::string& name) const {
+counted_ptr<inproc::service> inproc::find_service(const std::string& name) const {
   const std::lock_guard guard{mutex_};
   const auto found = services_.find(name);
-  return found == services_.end() ? nullptr : found->second.lock();
+  if (found == services_.end() || !found->second->try_add_ref()) return {};
+  return counted_ptr<service>{found->second};
 }
 
 std::unique_ptr<served> inproc::serve(const endpoint& e, request_sink& sink, bool held) {
@@ -375,12 +399,11 @@ inproc::~inproc() = default;
 // --- what there is ------------------------------------------------------------------------------
 
 template <class T>
-std::vector<std::shared_ptr<T>> inproc::all_of(
-    const std::map<std::string, std::weak_ptr<T>>& known) const {
-  std::vector<std::shared_ptr<T>> all;
+std::vector<counted_ptr<T>> inproc::all_of(const std::map<std::string, T*>& known) const {
+  std::vector<counted_ptr<T>> all;
   const std::lock_guard guard{mutex_};
-  for (const auto& [name, weak] : known)
-    if (auto one = weak.lock()) all.push_back(std::move(one));
+  for (const auto& [name, one] : known)
+    if (one->try_add_ref()) all.push_back(counted_ptr<T>{one});
   return all;
 }
 
@@ -390,7 +413,8 @@ rota::graph inproc::graph() const {
   for (const auto& t : all_of(topics_)) {
     rota::graph::topic& row = g.topics.emplace_back();
     row.name = t->name;
-    row.type = t->type->support->name;
+    row.type = t->type->support->name();
+    row.messages = t->type;
     spin_guard inside{t->lock};
     for (const topic_writer* w : t->writers) {
       rota::graph::end e{w->node, {}, 0};
@@ -403,8 +427,10 @@ rota::graph inproc::graph() const {
   for (const auto& s : all_of(services_)) {
     rota::graph::service& row = g.services.emplace_back();
     row.name = s->name;
-    row.request = s->request->support->name;
-    row.reply = s->reply->support->name;
+    row.request = s->request->support->name();
+    row.reply = s->reply->support->name();
+    row.requests = s->request;
+    row.replies = s->reply;
     spin_guard inside{s->lock};
     for (const service_server* one : s->servers) {
       rota::graph::end e{one->node, one->sink.owner().counters(), 0};

@@ -39,26 +39,22 @@ class inproc final : public transport {
   class service_server;
   class service_client;
 
-  std::shared_ptr<topic> topic_of(const endpoint& e);
-  std::shared_ptr<service> service_of(const endpoint& e);
-  std::shared_ptr<service> find_service(const std::string& name) const;
+  counted_ptr<topic> topic_of(const endpoint& e);
+  counted_ptr<service> service_of(const endpoint& e);
+  counted_ptr<service> find_service(const std::string& name) const;
 
-  // Called when nobody uses a topic or service of that name any more.
   template <class T>
-  void forget(std::map<std::string, std::weak_ptr<T>>& known, const std::string& name) noexcept {
-    const std::lock_guard guard{mutex_};
-    const auto found = known.find(name);
-    if (found != known.end() && found->second.expired()) known.erase(found);
-  }
+  counted_ptr<T> find_or_make(std::map<std::string, T*>& known, const endpoint& e);
   template <class T>
-  std::vector<std::shared_ptr<T>> all_of(
-      const std::map<std::string, std::weak_ptr<T>>& known) const;
+  void forget(std::map<std::string, T*>& known, const T& gone) noexcept;
+  template <class T>
+  std::vector<counted_ptr<T>> all_of(const std::map<std::string, T*>& known) const;
 
   executor& home_;
   mutable sync::mutex mutex_;
   // Those that somebody uses. Guarded by mutex_.
-  std::map<std::string, std::weak_ptr<topic>> topics_;
-  std::map<std::string, std::weak_ptr<service>> services_;
+  std::map<std::string, topic*> topics_;
+  std::map<std::string, service*> services_;
 };
 
 }  // namespace rota::detail

@@ -14,34 +14,34 @@
 
 namespace rota {
 
-using detail::handler_ref;
+using detail::counted_ptr;
+using detail::handler;
 
-struct node::state {
-  state(std::shared_ptr<bus::state> b, std::string n, bool held)
+class node::state : public detail::counted {
+ public:
+  state(counted_ptr<bus::state> b, std::string n, bool held)
       : on(std::move(b)),
         name(std::move(n)),
         phase(held ? node_phase::starting : node_phase::running) {}
 
-  const std::shared_ptr<bus::state> on;
+  const counted_ptr<bus::state> on;
   const std::string name;
   const rota::group group;  // of all handlers that name none
 
   mutable sync::mutex mutex;
   // All below: guarded by mutex.
   node_phase phase;
-  std::vector<handler_ref<>> handlers;
-  std::vector<std::shared_ptr<detail::client_state>> clients;
+  std::vector<counted_ptr<handler>> handlers;
+  std::vector<counted_ptr<detail::client_state>> clients;
   std::size_t prune_at = 64;
 
   detail::executor& home() const noexcept { return on->handlers; }
 
   void set_up(detail::handler& h, const handler_options& o) const {
-    h.set_keep(on);
+    h.keep(on);
     h.set_priority(o.priority);
-    const auto& g = (o.group ? *o.group : group).get();
-    if (g && !g->belongs_to(on))
+    if (!h.set_group((o.group ? *o.group : group).get()))
       throw std::invalid_argument(h.name() + ": its group is used on another bus");
-    h.set_group(g);
   }
 
   // With the mutex held.
@@ -50,9 +50,9 @@ struct node::state {
       throw std::logic_error("node " + detail::quoted(name) +
                              " is stopped: it takes no more handlers");
   }
-  void add(handler_ref<> h) {
+  void add(counted_ptr<handler> h) {
     if (handlers.size() >= prune_at) {
-      std::erase_if(handlers, [&](const auto& old) { return home().schedule().is_removed(*old); });
+      std::erase_if(handlers, [&](const auto& old) { return home().schedule().is_over(*old); });
       prune_at = std::max<std::size_t>(64, 2 * handlers.size());
     }
     handlers.push_back(std::move(h));
@@ -68,12 +68,12 @@ struct node::state {
 
 node::node(rota::bus& on, std::string name) {
   detail::check_name("node", name);
-  state_ = std::make_shared<state>(on.get(), std::move(name), false);
+  state_ = detail::make_counted<state>(on.get(), std::move(name), false);
 }
 
 node::node(rota::bus& on, std::string name, hold_t) {
   detail::check_name("node", name);
-  state_ = std::make_shared<state>(on.get(), std::move(name), true);
+  state_ = detail::make_counted<state>(on.get(), std::move(name), true);
 }
 
 node::~node() { stop(); }
@@ -112,7 +112,7 @@ void check_types(const endpoint& e, const transport_capabilities& can, const std
   if (can.in_process) return;
   for (const detail::message_type* t : {e.type, e.reply})
     if (t && !t->support->is_described())
-      throw std::invalid_argument(what + ": messages of type " + std::string(t->support->name) +
+      throw std::invalid_argument(what + ": messages of type " + std::string(t->support->name()) +
                                   " cannot leave the process; write describe() for it");
 }
 
@@ -139,13 +139,13 @@ node::start_of node::check_timer(std::chrono::nanoseconds period, const handler_
 
 // --- ends ---------------------------------------------------------------------------------------
 
-std::shared_ptr<detail::publisher_state> node::advertise(const endpoint& e) {
+counted_ptr<detail::publisher_state> node::advertise(const endpoint& e) {
   detail::check_name("topic", e.name);
   const std::string text = "publisher of " + e.name + " in " + e.node;
   const auto can = state_->on->way->capabilities();
   check_qos(e, can, text);
   check_types(e, can, text);
-  auto p = std::make_shared<detail::publisher_state>();
+  auto p = detail::make_counted<detail::publisher_state>();
   p->keep = state_->on;
   p->topic = e.name;
   p->to = state_->on->way->advertise(e);
@@ -153,7 +153,7 @@ std::shared_ptr<detail::publisher_state> node::advertise(const endpoint& e) {
 }
 
 subscription node::add_subscription(const endpoint& e, const handler_options& o,
-                                    handler_ref<detail::subscription_base> h) {
+                                    counted_ptr<detail::subscription_base> h) {
   state_->set_up(*h, o);
   const std::lock_guard guard{state_->mutex};
   state_->check_open();
@@ -169,7 +169,7 @@ subscription node::add_subscription(const endpoint& e, const handler_options& o,
 }
 
 server node::add_server(const endpoint& e, const handler_options& o,
-                        handler_ref<detail::server_base> h) {
+                        counted_ptr<detail::server_base> h) {
   state_->set_up(*h, o);
   const std::lock_guard guard{state_->mutex};
   state_->check_open();
@@ -180,23 +180,23 @@ server node::add_server(const endpoint& e, const handler_options& o,
   return {state_->home(), h};
 }
 
-std::pair<std::shared_ptr<detail::client_state>, handler_ref<detail::client_base>> node::add_client(
+std::pair<counted_ptr<detail::client_state>, counted_ptr<detail::client_base>> node::add_client(
     const endpoint& e, std::size_t max_pending, const handler_options& o) {
   const start_of s = check(e, o, "client of ");
   if (max_pending == 0)
     throw std::invalid_argument(s.name + ": at most 0 calls under way; at least 1");
-  handler_ref<detail::client_base> h{new detail::client_base(s.home, s.name, o.budget)};
+  counted_ptr<detail::client_base> h{new detail::client_base(s.home, s.name, o.budget)};
   state_->set_up(*h, o);
   const std::lock_guard guard{state_->mutex};
   state_->check_open();
-  auto c =
-      std::make_shared<detail::client_state>(state_->on, s.home, *state_->on->way, e, max_pending);
+  auto c = detail::make_counted<detail::client_state>(state_->on, s.home, *state_->on->way, e,
+                                                      max_pending);
   state_->clients.push_back(c);
   state_->add(h);
   return {std::move(c), std::move(h)};
 }
 
-registration node::add_timer(const handler_options& o, handler_ref<detail::ticker> h) {
+registration node::add_timer(const handler_options& o, counted_ptr<detail::ticker> h) {
   state_->set_up(*h, o);
   const std::lock_guard guard{state_->mutex};
   state_->check_open();
@@ -218,9 +218,9 @@ void node::start() {
 }
 
 task<void> node::drain() {
-  const std::shared_ptr<state> self = state_;
+  const counted_ptr<state> self = state_;
   start();
-  std::vector<handler_ref<>> all;
+  std::vector<counted_ptr<handler>> all;
   {
     const std::lock_guard guard{self->mutex};
     if (self->phase == node_phase::stopped) co_return;
@@ -248,8 +248,8 @@ task<void> node::drain() {
 }
 
 void node::stop() noexcept {
-  std::vector<std::shared_ptr<detail::client_state>> clients;
-  std::vector<handler_ref<>> handlers;
+  std::vector<counted_ptr<detail::client_state>> clients;
+  std::vector<counted_ptr<handler>> handlers;
   {
     const std::lock_guard guard{state_->mutex};
     state_->phase = node_phase::stopped;

@@ -66,18 +66,21 @@ void handler_list::append(handler_list& other) noexcept {
 
 void idle_watch::signal() noexcept {
   if (by_ == by::task) return event_.set();
-  // release: what the last run did comes before the end of the wait. The watch may be gone after
-  // this store; to wake up who sleeps on memory that is gone does no harm.
-  done_.store(1, sync::memory_order_release);
+  // relaxed: the last store says more.
+  done_.store(called, sync::memory_order_relaxed);
   sync::futex_wake(done_, 1);
+  // release: pairs with wait(); the watch may be gone after this.
+  done_.store(over, sync::memory_order_release);
 }
 
 void idle_watch::wait() noexcept {
   worker* const w = worker::here();
-  // acquire: pairs with signal().
-  while (done_.load(sync::memory_order_acquire) == 0) {
+  // acquire: pairs with signal(); shows what the last run did.
+  for (std::uint32_t now; (now = done_.load(sync::memory_order_acquire)) != over;) {
     if (w)
       w->help();
+    else if (now == called)
+      sync::yield_thread();
     else
       sync::futex_wait(done_, 0);
   }
@@ -321,6 +324,11 @@ void handler_schedule::enlist() noexcept {
 bool handler_schedule::is_removed(const handler& h) const noexcept {
   spin_guard guard{lock_};
   return h.removed_;
+}
+
+bool handler_schedule::is_over(const handler& h) const noexcept {
+  spin_guard guard{lock_};
+  return h.removed_ && h.phase_ == phase::waiting;
 }
 
 void handler_schedule::add_counters(const handler& h, handler_counters& to) const noexcept {

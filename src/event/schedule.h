@@ -9,8 +9,9 @@
 //   finish    the run has ended: the handler waits, or is triggered if there are events for it
 //
 // Promised (`starvation_free`): with N handlers, one that was triggered is passed by at most N - 1
-// runs of others, and those under way when it was triggered, before it runs or lines up for its
-// group. In the queue of a group of g it is passed by at most g - 1 runs of that group.
+// runs of others before it runs or lines up for its group, since a take moves all that is triggered
+// before it gives something out. In the queue of a group of g it is passed by at most g - 1 of that
+// group. Spec: specs/scheduler_built.
 //
 // Runners are known by number only: `idle_` of them have nothing to do, and each function gives how
 // many of those are to be woken.
@@ -92,7 +93,11 @@ class handler_schedule {
 
   // A handler is there, and can be triggered.
   void enlist() noexcept;
+
   bool is_removed(const handler& h) const noexcept;
+
+  // Whether it was removed and has nothing to do any more.
+  bool is_over(const handler& h) const noexcept;
 
   // How often handlers have begun to run, and how many others ran before one of them, at most.
   struct totals {

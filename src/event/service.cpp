@@ -91,7 +91,7 @@ class client_state::pending_call final : public call_state {
   void completed() noexcept override { alarm.cancel(); }
 };
 
-client_state::client_state(std::shared_ptr<void> keep, executor& home, transport& way, endpoint e,
+client_state::client_state(counted_ptr<counted> keep, executor& home, transport& way, endpoint e,
                            std::size_t max_pending)
     : keep_(std::move(keep)),
       home_(home),
@@ -101,7 +101,7 @@ client_state::client_state(std::shared_ptr<void> keep, executor& home, transport
       max_pending_(max_pending) {}
 
 task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseconds timeout) {
-  const std::shared_ptr<client_state> self = shared_from_this();
+  const auto self = counted_ptr<client_state>::to(*this);
   const sync::time_point deadline = after(timeout);
   auto* const p = new pending_call(std::move(request), deadline);
   const call_ref c{p};
@@ -110,17 +110,16 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
   // That group may be of another bus.
   executor* const runs_on = caller ? &executor::home_of(*caller) : nullptr;
   const bool left = caller && runs_on->leave_group(*caller);
-  if (begin(*p)) way_.call(endpoint_, c);
+  if (enlist(*p)) start(c);
   bool stopped = false;
   try {
     co_await p->alarm.sleep_until(deadline);
   } catch (const cancelled&) {
     stopped = true;
   }
-  if (p->complete(stopped ? call_state::status::cancelled : call_state::status::timeout, {},
-                  "no answer of " + quoted(endpoint_.name) + " in time"))
+  if (p->complete(stopped ? call_state::status::cancelled : call_state::status::timeout))
     way_.cancel(endpoint_, c);
-  end(*p);
+  ended(*p);
   if (left) {
     auto group = runs_on->enter_group(*caller);
     co_await group;
@@ -133,7 +132,8 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
       break;
     case call_state::status::timeout:
       o.status = call_status::timeout;
-      break;
+      o.reason = "no answer of " + quoted(endpoint_.name) + " in time";
+      co_return o;
     case call_state::status::no_responder:
       o.status = call_status::no_responder;
       break;
@@ -149,7 +149,7 @@ task<call_outcome> client_state::call(message_ref request, std::chrono::nanoseco
 }
 
 // Enlists the call. True if it may start now; otherwise it is queued, or was completed.
-bool client_state::begin(pending_call& c) {
+bool client_state::enlist(pending_call& c) {
   bool closed = false;
   {
     spin_guard guard{lock_};
@@ -170,10 +170,23 @@ bool client_state::begin(pending_call& c) {
   return false;
 }
 
+// A transport that throws ends the call and nothing else: others may depend on the caller here.
+void client_state::start(const call_ref& c) noexcept {
+  std::string why = "an exception";
+  try {
+    return way_.call(endpoint_, c);
+  } catch (const std::exception& e) {
+    why = e.what();
+  } catch (...) {
+    // What it is, nobody knows.
+  }
+  c->complete(call_state::status::lost, {}, "the request was not sent: " + why);
+}
+
 // The call has ended: the next that waits may start.
-void client_state::end(pending_call& c) noexcept {
+void client_state::ended(pending_call& c) noexcept {
   call_ref next;
-  std::deque<call_ref> gone;  // completed while they waited
+  std::vector<call_ref> gone;  // completed while they waited
   {
     spin_guard guard{lock_};
     (c.before ? c.before->after : first_) = c.after;
@@ -191,7 +204,7 @@ void client_state::end(pending_call& c) noexcept {
       }
     }
   }
-  if (next) way_.call(endpoint_, next);
+  if (next) start(next);
 }
 
 void client_state::close() noexcept {

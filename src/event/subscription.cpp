@@ -99,6 +99,13 @@ void subscription_base::count(std::uint64_t notices::* what, std::uint64_t by) n
   all_.*what += by;
 }
 
+// Also if no message comes: the news is told by a run.
+void subscription_base::count_and_tell(std::uint64_t notices::* what,
+                                       trigger_list& first) noexcept {
+  count(what);
+  if (on_event_ && !closed_ && claims_trigger()) first.add(*this);
+}
+
 // Whether the caller is to trigger the handler.
 bool subscription_base::claims_trigger() noexcept {
   return opened_ && !std::exchange(owned_, true);
@@ -124,6 +131,11 @@ message_sink::outcome subscription_base::offer(const message_ref& m, trigger_lis
   if (claims_trigger()) first.add(*this);
   guard.release();
   return outcome::taken;
+}
+
+void subscription_base::missed(trigger_list& first) noexcept {
+  spin_guard guard{lock_};
+  if (!closed_) count_and_tell(&notices::dropped, first);
 }
 
 void subscription_base::force(const message_ref& m) noexcept {
@@ -193,24 +205,30 @@ void subscription_base::let_in(admitted& who) noexcept {
   }
 }
 
-std::size_t subscription_base::take(message_ref* out, std::size_t most, bool rests) noexcept {
-  std::size_t n = 0;
-  bool relieves = false;
-  notices news;
+void subscription_base::drop_expired() noexcept {
   std::array<message_ref, most_at_once> old;
-  std::size_t expired = 0;
-  admitted in;
-  bool more = false;
+  std::size_t n = 0;
   do {
-    in.wake();
     old.fill({});  // not with the lock held: a message may be the last of its kind
     spin_guard guard{lock_};
-    const auto oldest = qos_.lifespan > 0ns ? sync::now() - qos_.lifespan : sync::time_point::min();
-    for (expired = 0; count_ > 0 && n < most && expired < old.size();) {
-      const bool is_old = ring_[first_].since < oldest && qos_.lifespan > 0ns;
-      (is_old ? old[expired++] : out[n++]) = pop();
-    }
-    if (expired) count(&notices::expired, expired);
+    const auto oldest = sync::now() - qos_.lifespan;
+    for (n = 0; count_ > 0 && n < old.size() && ring_[first_].since < oldest;) old[n++] = pop();
+    count(&notices::expired, n);
+  } while (n == old.size());
+}
+
+std::size_t subscription_base::take(message_base** out, std::size_t most, bool rests) noexcept {
+  std::size_t n = 0;
+  bool relieves = false;
+  bool more = false;
+  notices news;
+  admitted in;
+  do {
+    if (qos_.lifespan > 0ns) [[unlikely]]
+      drop_expired();
+    in.wake();
+    spin_guard guard{lock_};
+    while (count_ > 0 && n < most) out[n++] = pop().release();
     events_ += n;
     if (qos_.overflow == overflow::block && !is_gone()) let_in(in);
     if (presses_ && count_ <= qos_.depth / 2) {
@@ -221,7 +239,7 @@ std::size_t subscription_base::take(message_ref* out, std::size_t most, bool res
       news.dropped += news_.dropped, news.expired += news_.expired, news.late += news_.late;
       news_ = {};
     }
-    more = n == 0 && count_ > 0;  // all were too old, and others may wait, or were let in
+    more = n == 0 && count_ > 0;  // some were let in, where old ones had been
     if (rests && n == 0 && !more) owned_ = false;
     backlog_ = count_ > 0;
   } while (more);
@@ -323,7 +341,7 @@ void subscription_base::attach(std::unique_ptr<reader> from) {
   }
   if (qos_.deadline == 0ns) return;
   add_ref();
-  home_.home().spawn(watch_deadline(handler_ref<subscription_base>{this})).detach();
+  home_.home().spawn(watch_deadline(counted_ptr<subscription_base>{this})).detach();
 }
 
 sync::time_point subscription_base::next_deadline() const noexcept {
@@ -331,7 +349,7 @@ sync::time_point subscription_base::next_deadline() const noexcept {
   return later(last_, qos_.deadline);
 }
 
-task<void> subscription_base::watch_deadline(handler_ref<subscription_base> self) {
+task<void> subscription_base::watch_deadline(counted_ptr<subscription_base> self) {
   for (auto next = self->next_deadline();;) {
     const bool elapsed = co_await self->deadline_.sleep_until(next);
     if (!elapsed) co_return;
@@ -345,9 +363,7 @@ task<void> subscription_base::watch_deadline(handler_ref<subscription_base> self
 void subscription_base::tell_late() noexcept {
   trigger_list first{home_};
   spin_guard guard{lock_};
-  count(&notices::late);
-  // The news is told by a run.
-  if (on_event_ && !closed_ && claims_trigger()) first.add(*this);
+  count_and_tell(&notices::late, first);
   guard.release();
 }
 

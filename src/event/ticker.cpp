@@ -13,10 +13,10 @@ void ticker::start() {
     if (!opened_) return;  // open() will
   }
   add_ref();
-  home_.home().spawn(tick(handler_ref<ticker>{this})).detach();
+  home_.home().spawn(tick(counted_ptr<ticker>{this})).detach();
 }
 
-task<void> ticker::tick(handler_ref<ticker> self) {
+task<void> ticker::tick(counted_ptr<ticker> self) {
   const auto period = self->period_;
   for (auto next = later(sync::now(), period);; next = later(next, period)) {
     const bool elapsed = co_await self->alarm_.sleep_until(next);

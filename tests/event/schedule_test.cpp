@@ -21,6 +21,7 @@ namespace {
 
 using rota::handler_class;
 using rota::detail::aftermath;
+using rota::detail::counted_ptr;
 using rota::detail::handler;
 using rota::detail::handler_group;
 using rota::detail::handler_schedule;
@@ -55,7 +56,7 @@ class bench_of_handlers {
   }
 
   still_handler& add(handler_class c = handler_class::subscriber, int priority = 0,
-                     std::shared_ptr<handler_group> g = nullptr) {
+                     counted_ptr<handler_group> g = {}) {
     auto* h = new still_handler(c, "h" + std::to_string(all.size()), alive);
     h->set_priority(priority);
     h->set_group(std::move(g));
@@ -164,7 +165,7 @@ TEST(event_schedule, a_handler_that_is_triggered_while_it_runs_runs_once_more) {
 
 TEST(event_schedule, a_group_runs_one_at_a_time_first_come_first_served) {
   bench_of_handlers b;
-  const auto g = std::make_shared<handler_group>();
+  const auto g = rota::detail::make_counted<handler_group>();
   auto& one = b.add(handler_class::subscriber, 0, g);
   auto& two = b.add(handler_class::subscriber, 0, g);
   auto& three = b.add(handler_class::subscriber, 0, g);
@@ -183,7 +184,7 @@ TEST(event_schedule, a_group_runs_one_at_a_time_first_come_first_served) {
 
 TEST(event_schedule, who_is_handed_its_group_runs_before_the_rest_of_the_queue) {
   bench_of_handlers b;
-  const auto g = std::make_shared<handler_group>();
+  const auto g = rota::detail::make_counted<handler_group>();
   auto& one = b.add(handler_class::subscriber, 0, g);
   auto& two = b.add(handler_class::subscriber, 0, g);
   auto& busy = b.add(handler_class::server);
@@ -200,7 +201,7 @@ TEST(event_schedule, who_is_handed_its_group_runs_before_the_rest_of_the_queue) 
 
 TEST(event_schedule, who_leaves_its_group_lets_the_next_run_and_comes_back) {
   bench_of_handlers b;
-  const auto g = std::make_shared<handler_group>();
+  const auto g = rota::detail::make_counted<handler_group>();
   auto& one = b.add(handler_class::subscriber, 0, g);
   auto& two = b.add(handler_class::subscriber, 0, g);
   b.trigger(one);
@@ -232,7 +233,7 @@ TEST(event_schedule, who_leaves_its_group_lets_the_next_run_and_comes_back) {
 
 TEST(event_schedule, a_removed_handler_is_skipped_wherever_it_is) {
   bench_of_handlers b;
-  const auto g = std::make_shared<handler_group>();
+  const auto g = rota::detail::make_counted<handler_group>();
   auto& triggered = b.add();
   auto& queued = b.add(handler_class::server);
   auto& holder = b.add(handler_class::timer, 0, g);
@@ -346,11 +347,11 @@ class random_program {
  public:
   random_program(std::uint64_t seed, std::size_t handlers, std::size_t runners, std::size_t groups)
       : random_(seed), runners_(runners), book_(handlers) {
-    std::vector<std::shared_ptr<handler_group>> all(groups);
-    for (auto& g : all) g = std::make_shared<handler_group>();
+    std::vector<counted_ptr<handler_group>> all(groups);
+    for (auto& g : all) g = rota::detail::make_counted<handler_group>();
     for (auto& line : book_) {
       const std::size_t pick = random_.below(groups + 1);
-      line.group = pick < groups ? all[pick] : nullptr;
+      line.group = pick < groups ? all[pick] : counted_ptr<handler_group>{};
       line.h = &bench_.add(static_cast<handler_class>(random_.below(4)),
                            static_cast<int>(random_.below(3)) - 1, line.group);
     }
@@ -372,7 +373,7 @@ class random_program {
  private:
   struct line {
     still_handler* h = nullptr;
-    std::shared_ptr<handler_group> group;
+    counted_ptr<handler_group> group;
     std::uint64_t since = 0;
     std::size_t running_then = 0;
     bool owned = false;  // triggered, queued or running
@@ -485,7 +486,7 @@ TEST(event_schedule, a_triggered_handler_is_passed_once_by_each_other_at_most) {
 TEST(event_schedule, a_handler_is_passed_in_its_group_once_by_each_other_at_most) {
   constexpr int g_size = 5;
   bench_of_handlers b;
-  const auto g = std::make_shared<handler_group>();
+  const auto g = rota::detail::make_counted<handler_group>();
   for (int i = 0; i < g_size; ++i) b.add(handler_class::subscriber, 0, g);
   rng random{rota::test::seed()};
   std::vector<int> waits(g_size, -1);  // runs of others since it was triggered

@@ -5,6 +5,7 @@
 
 #include <rota/base/inspect.h>
 #include <rota/cown/core.h>
+#include <rota/event/core.h>
 #include <rota/park/event_notifier.h>
 #include <rota/queue/fork_deque.h>
 #include <rota/queue/inbox.h>
@@ -13,6 +14,7 @@
 #include <cstdint>
 
 #include "cown/cown_side.h"
+#include "event/schedule.h"
 #include "pool/pool.h"
 
 namespace rota::detail {
@@ -36,6 +38,37 @@ struct inspect {
   static const auto* slots(const fork_deque& d) { return d.slots_.get(); }
   static std::int64_t size(const fork_deque& d) { return d.mask_ + 1; }
   static std::int64_t old_top(const fork_deque& d) { return d.old_top_; }
+
+  // --- the schedule of handlers ---
+
+  using handler_phase = handler::phase;
+  static handler_phase phase_of(const handler& h) { return h.phase_; }
+  static bool again(const handler& h) { return h.again_; }
+  static bool has_group(const handler& h) { return h.has_group_; }
+  static std::uint64_t runs(const handler& h) { return h.runs_; }
+  static const handler* holder(const handler_group& g) { return g.holder_; }
+  static const auto& locked(const handler_schedule& s) { return locked(s.lock_); }
+  static unsigned idle(const handler_schedule& s) { return s.idle_; }
+  static void set_idle(handler_schedule& s, unsigned runners) { s.idle_ = runners; }
+
+  // Calls f with every handler in the list, the first first.
+  template <class F>
+  static void each_in(const handler_list& l, F f) {
+    for (const handler* h = l.first_; h; h = h->next_) f(*h);
+  }
+  template <class F>
+  static void each_queued(const handler_schedule& s, F f) {
+    each_in(s.run_queue_, f);
+  }
+  template <class F>
+  static void each_grouped(const handler_group& g, F f) {
+    each_in(g.queue_, f);
+  }
+  // By bucket: not in the order of the triggers.
+  template <class F>
+  static void each_triggered(const handler_schedule& s, F f) {
+    for (const handler_list& l : s.wait_set_) each_in(l, f);
+  }
 
   // --- the pool ---
 

@@ -30,8 +30,7 @@ struct bus_statistics {
   std::uint64_t max_passed =
       0;  // runs of others that came before a triggered handler's own, at most
 
-  // What max_passed cannot exceed (`starvation_free`): each other handler once, and once more those
-  // that ran when it was triggered.
+  // What max_passed cannot exceed (`starvation_free`): each other handler once.
   std::uint64_t bound = 0;
 };
 
@@ -57,11 +56,12 @@ class bus {
   runtime& home() const noexcept;
 
   // For the layers of Rota.
-  struct state;
-  const std::shared_ptr<state>& get() const noexcept { return state_; }
+  class state;
+  const detail::counted_ptr<state>& get() const noexcept { return state_; }
 
  private:
-  const std::shared_ptr<state> state_;  // shared with publishers and clients, which may outlive it
+  const detail::counted_ptr<state>
+      state_;  // shared with publishers and clients, which may outlive it
 };
 
 }  // namespace rota

@@ -119,8 +119,11 @@ class cdr_writer {
   }
   void append(const void* from, std::size_t size) {
     const auto* bytes = static_cast<const std::byte*>(from);
+    if (out_.capacity() - out_.size() < size) grow(size);
     out_.insert(out_.end(), bytes, bytes + size);
   }
+
+  void grow(std::size_t size);
 
   std::vector<std::byte>& out_;
   std::size_t origin_;  // what alignment counts from

@@ -71,23 +71,22 @@ class codec {
     return value;
   }
 
-  static std::string_view type_name() { return texts().name; }
-  static std::string_view schema() { return texts().schema; }
+  static std::string_view type_name() { return texts.name; }
+  static std::string_view schema() { return texts.schema; }
 
  private:
   struct both {
     std::string name;
     std::string schema;
   };
-  static const both& texts() {
-    static const both made = [] {
-      detail::schema_builder builder;
-      std::string name = detail::wire<T>::expression(builder);
-      std::string text = builder.text(name);
-      return both{std::move(name), std::move(text)};
-    }();
-    return made;
-  }
+  // Made when the program begins, not at the first use: that may be inside of an explored schedule,
+  // whose memory goes with it.
+  static inline const both texts = [] {
+    detail::schema_builder builder;
+    std::string name = detail::wire<T>::expression(builder);
+    std::string text = builder.text(name);
+    return both{std::move(name), std::move(text)};
+  }();
 };
 
 }  // namespace rota

@@ -11,7 +11,7 @@
 //                                     group busy v  | handed over
 //                                             grouped (the queue of its group)
 //
-// Spec: specs/scheduler, model `scheduler_built`.
+// Spec: specs/scheduler_built.
 #ifndef ROTA_EVENT_CORE_H
 #define ROTA_EVENT_CORE_H
 
@@ -19,15 +19,14 @@
 #include <rota/base/job.h>
 #include <rota/base/spin_lock.h>
 #include <rota/base/sync.h>
+#include <rota/event/counted.h>
 #include <rota/task/core.h>
 #include <rota/task/event.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace rota {
@@ -52,8 +51,8 @@ namespace detail {
 
 class handler;
 class handler_group;
-class message_ref;
 struct message_base;
+using message_ref = counted_ptr<message_base>;
 class handler_schedule;
 class executor;
 
@@ -90,8 +89,10 @@ class idle_watch {
   friend struct aftermath;
   const by by_;
   async_event event_;
-  sync::atomic<std::uint32_t> done_{0};  // a futex
-  idle_watch* next_ = nullptr;           // of others that watch the same handler
+  // Zero, then `called` while the signal is under way, then `over`. A futex.
+  enum : std::uint32_t { called = 1, over = 2 };
+  sync::atomic<std::uint32_t> done_{0};
+  idle_watch* next_ = nullptr;  // of others that watch the same handler
 };
 
 // What a run has come to.
@@ -101,20 +102,39 @@ enum class run_end : std::uint8_t {
   detached,  // it goes on by itself, and says when it has ended: executor::finish
 };
 
-class handler {
+// Handlers of which only one runs at a time. Guarded by the lock of the schedule, unless said.
+class handler_group : public counted {
+ public:
+  // Handlers of a group have one schedule: false if it has some on another bus.
+  bool join(const counted* bus) noexcept {
+    spin_guard guard{lock_};
+    if (members_ > 0 && bus_ != bus) return false;
+    bus_ = bus;
+    ++members_;
+    return true;
+  }
+  void part() noexcept {
+    spin_guard guard{lock_};
+    --members_;
+  }
+
+ private:
+  friend class handler_schedule;
+  friend struct inspect;
+  handler* holder_ = nullptr;
+  handler_list queue_;
+
+  spin_lock lock_;
+  const counted* bus_ = nullptr;  // guarded by lock_
+  std::size_t members_ = 0;       // guarded by lock_
+};
+
+class handler : public counted {
  public:
   static constexpr int classes = 4;
   static constexpr int priorities = 3;  // -1, 0, 1
 
   handler(handler_class c, std::string name) : class_(c), name_(std::move(name)) {}
-  handler(const handler&) = delete;
-  handler& operator=(const handler&) = delete;
-
-  void add_ref() noexcept { refs_.fetch_add(1, sync::memory_order_relaxed); }
-  void drop_ref() noexcept {
-    // acq_rel: what others did with the handler comes before its end.
-    if (refs_.fetch_sub(1, sync::memory_order_acq_rel) == 1) delete this;
-  }
 
   // Takes events and does what there is to be done. Only the executor calls it, and nobody else
   // runs the handler meanwhile.
@@ -142,18 +162,24 @@ class handler {
   handler_class kind() const noexcept { return class_; }
   const std::string& name() const noexcept { return name_; }
 
-  // Before the first trigger.
-  void set_group(std::shared_ptr<handler_group> g) noexcept { group_ = std::move(g); }
+  // Before the first trigger. `bus` is what the handler uses to its end, which may come after that
+  // of its node: the last run has a pointer of its own.
+  void keep(counted_ptr<counted> bus) noexcept { kept_ = std::move(bus); }
+  bool set_group(counted_ptr<handler_group> g) noexcept {  // false: it is another bus's
+    if (g && !g->join(kept_.get())) return false;
+    group_ = std::move(g);
+    return true;
+  }
   void set_priority(int p) noexcept { priority_ = static_cast<std::int8_t>(p); }
-  // What it is part of, the bus: whoever still has the handler still has that.
-  void set_keep(std::shared_ptr<void> keep) noexcept { keep_ = std::move(keep); }
 
  protected:
   // Of a run that goes on by itself: nobody runs the function yet; the job here does.
   void runs_as_nobody() noexcept { runs_as_.store(nullptr, sync::memory_order_relaxed); }
   void runs_here() noexcept;
 
-  virtual ~handler() = default;
+  ~handler() override {
+    if (group_) group_->part();
+  }
 
  private:
   friend class handler_list;
@@ -164,7 +190,7 @@ class handler {
   friend class detached_run;
   friend struct inspect;
 
-  std::shared_ptr<void> keep_;  // first, so that it ends last
+  counted_ptr<counted> kept_;  // first, so that it ends last
 
   // The job in which the function of the handler runs: who finds it to be its own must not wait for
   // the end of the run. Means something only while it runs.
@@ -177,8 +203,7 @@ class handler {
   const handler_class class_;
   std::int8_t priority_ = 0;
   const std::string name_;
-  sync::atomic<std::uint32_t> refs_{1};
-  std::shared_ptr<handler_group> group_;
+  counted_ptr<handler_group> group_;
 
   // In the list of the one who is about to trigger us, and whose this is: there is one at most.
   handler* trigger_next_ = nullptr;
@@ -196,62 +221,6 @@ class handler {
   std::uint64_t runs_ = 0;
   std::uint64_t max_passed_ = 0;
   idle_watch* watches_ = nullptr;
-};
-
-// A pointer that counts.
-template <class H = handler>
-class handler_ref {
- public:
-  handler_ref() noexcept = default;
-  explicit handler_ref(H* adopted) noexcept : handler_(adopted) {}
-  handler_ref(const handler_ref& other) noexcept : handler_(other.handler_) {
-    if (handler_) handler_->add_ref();
-  }
-  handler_ref(handler_ref&& other) noexcept : handler_(std::exchange(other.handler_, nullptr)) {}
-  template <class Other>
-    requires std::is_convertible_v<Other*, H*>
-  handler_ref(const handler_ref<Other>& other) noexcept : handler_(other.get()) {
-    if (handler_) handler_->add_ref();
-  }
-  handler_ref& operator=(handler_ref other) noexcept {
-    std::swap(handler_, other.handler_);
-    return *this;
-  }
-  ~handler_ref() {
-    if (handler_) handler_->drop_ref();
-  }
-  explicit operator bool() const noexcept { return handler_ != nullptr; }
-  H* get() const noexcept { return handler_; }
-  H* operator->() const noexcept { return handler_; }
-  H& operator*() const noexcept { return *handler_; }
-
- private:
-  H* handler_ = nullptr;
-};
-
-// Handlers of which only one runs at a time. Guarded by the lock of the schedule, unless said.
-class handler_group {
- public:
-  handler_group() noexcept = default;
-  handler_group(const handler_group&) = delete;
-  handler_group& operator=(const handler_group&) = delete;
-
-  // Handlers of a group have one schedule: false if it is used on another bus that is still there.
-  bool belongs_to(const std::shared_ptr<void>& bus) {
-    spin_guard guard{lock_};
-    if (const auto now = bus_.lock()) return now == bus;
-    bus_ = bus;
-    return true;
-  }
-
- private:
-  friend class handler_schedule;
-  friend struct inspect;
-  handler* holder_ = nullptr;
-  handler_list queue_;
-
-  spin_lock lock_;
-  std::weak_ptr<void> bus_;  // guarded by lock_
 };
 
 // Handlers that have got their first event, to be triggered together once the caller has given its

@@ -6,6 +6,7 @@
 //
 //   class event;                                    // what one call of the function is about
 //   bool take_one(event& e);                        // false: there is none
+//   std::size_t budget();                           // how many a run may take
 //   run_end run_batch(f);                           // calls f(event&) until its budget is spent
 //   bool rest();                                    // a run ends that was no batch: true if events
 //                                                   // are left
@@ -23,6 +24,9 @@
 #include <rota/event/core.h>
 #include <rota/task/task.h>
 
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <type_traits>
@@ -49,6 +53,19 @@ template <class T>
 inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
+
+// Reads the clock seldom: it costs as much as a short handler.
+class run_clock {
+ public:
+  void start() noexcept;  // if it has not
+  bool has_started() const noexcept { return began_ != sync::time_point{}; }
+
+  // Whether more than a millisecond has passed since the start.
+  bool is_over() const noexcept;
+
+ private:
+  sync::time_point began_{};
+};
 
 template <class Source, class F>
 class function_handler final : public Source {
@@ -92,7 +109,14 @@ class detached_run {
   bool stopped_ = false;     // guarded by lock_
 };
 
-// One event at a time.
+// Between two events: whoever else is ready has its turn.
+struct turn_end {
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> leaf) const noexcept { return take_turns(leaf); }
+  void await_resume() const noexcept {}
+};
+
+// One event after the other, in a task for each run.
 template <class Source, class F>
 class task_handler final : public Source {
  public:
@@ -104,7 +128,7 @@ class task_handler final : public Source {
     this->runs_as_nobody();
     try {
       this->add_ref();
-      run_at_end ends{handler_ref<task_handler>{this}};
+      run_at_end ends{counted_ptr<task_handler>{this}};
       detached_.begin(this->home(), body(std::move(ends)));
     } catch (...) {  // there was no memory for it: `ends` has ended the run, and others follow
     }
@@ -120,9 +144,9 @@ class task_handler final : public Source {
   // Ends the run, also if the runtime ends and destroys the frame before it begins or where it
   // waits.
   struct run_at_end {
-    handler_ref<task_handler> self;
+    counted_ptr<task_handler> self;
 
-    explicit run_at_end(handler_ref<task_handler> h) noexcept : self(std::move(h)) {}
+    explicit run_at_end(counted_ptr<task_handler> h) noexcept : self(std::move(h)) {}
     run_at_end(run_at_end&&) noexcept = default;
     ~run_at_end() {
       if (!self) return;
@@ -131,15 +155,21 @@ class task_handler final : public Source {
     }
   };
 
+  // Until nothing is left, or the budget or about a millisecond is spent.
   static task<void> body(run_at_end ends) {
     task_handler& self = *ends.self;
     if (!self.detached_.enter(self)) co_return;
-    typename Source::event e;
-    if (!self.take_one(e)) co_return;
-    try {
-      co_await Source::apply_later(self.function_, e);
-    } catch (...) {
-      self.failed(e);
+    run_clock clock;
+    for (std::size_t left = self.budget(); left > 0 && !clock.is_over(); --left) {
+      typename Source::event e;
+      if (!self.take_one(e)) co_return;
+      clock.start();
+      try {
+        co_await Source::apply_later(self.function_, e);
+      } catch (...) {
+        self.failed(e);
+      }
+      co_await turn_end{};
     }
   }
 
@@ -159,7 +189,7 @@ class cown_handler final : public Source {
     this->runs_as_nobody();
     try {
       this->add_ref();
-      one_run all{handler_ref<cown_handler>{this}};
+      one_run all{counted_ptr<cown_handler>{this}};
       claim_.store(open, sync::memory_order_relaxed);
       // Of us and who removes the handler one sees the other, by the lock of the schedule. The
       // behaviour would wait, maybe for that one.
@@ -181,16 +211,16 @@ class cown_handler final : public Source {
 
   // Ends the run also if the behaviour is dropped.
   struct one_run {
-    handler_ref<cown_handler> self;
+    counted_ptr<cown_handler> self;
 
-    explicit one_run(handler_ref<cown_handler> h) noexcept : self(std::move(h)) {}
+    explicit one_run(counted_ptr<cown_handler> h) noexcept : self(std::move(h)) {}
     one_run(one_run&&) noexcept = default;
     ~one_run() {
       if (self && self->claim_run()) finish_run(self->home(), *self, self->rest());
     }
 
     void operator()(T& value) {
-      const handler_ref<cown_handler> h = std::move(self);
+      const counted_ptr<cown_handler> h = std::move(self);
       if (!h->claim_run()) return;
       h->runs_here();
       const run_end end = h->run_batch([&](typename Source::event& e) {
@@ -210,17 +240,17 @@ class cown_handler final : public Source {
 
 // Makes the handler that fits the function; `more` are the arguments of the source.
 template <class Source, class T, class F, class... More>
-handler_ref<Source> make_handler(on_cown<T, F> f, More&&... more) {
+counted_ptr<Source> make_handler(on_cown<T, F> f, More&&... more) {
   static_assert(!is_task<typename Source::template result<F, T>>,
                 "a behaviour that handles events is a function, not a coroutine");
-  return handler_ref<Source>{
+  return counted_ptr<Source>{
       new cown_handler<Source, T, F>(std::move(f), std::forward<More>(more)...)};
 }
 template <class Source, class F, class... More>
-handler_ref<Source> make_handler(F f, More&&... more) {
+counted_ptr<Source> make_handler(F f, More&&... more) {
   using handler_type = std::conditional_t<is_task<typename Source::template result<F>>,
                                           task_handler<Source, F>, function_handler<Source, F>>;
-  return handler_ref<Source>{new handler_type(std::move(f), std::forward<More>(more)...)};
+  return counted_ptr<Source>{new handler_type(std::move(f), std::forward<More>(more)...)};
 }
 
 }  // namespace detail

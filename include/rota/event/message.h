@@ -11,7 +11,8 @@
 #define ROTA_EVENT_MESSAGE_H
 
 #include <rota/base/frame_pool.h>
-#include <rota/base/sync.h>
+#include <rota/event/core.h>
+#include <rota/event/counted.h>
 #include <rota/event/type_support.h>
 
 #include <cstddef>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
@@ -35,57 +37,20 @@ struct message_base;
 struct message_type {
   const std::type_info* type;
   const type_support* support;  // its name, and its codec if it can go over a wire
-  void (*destroy)(message_base& m) noexcept;
   void* (*value)(message_base& m) noexcept;
   message_base* (*make)();  // one to read into; null if it cannot go over a wire
+  bool is_copyable;         // otherwise it has one reader, who may take it
 
   friend bool operator==(const message_type& a, const message_type& b) noexcept {
     return a.type == b.type || *a.type == *b.type;
   }
 };
 
-struct message_base {
+struct message_base : counted {
   explicit message_base(const message_type& t) noexcept : type(&t) {}
-
-  void add_ref() noexcept { refs.fetch_add(1, sync::memory_order_relaxed); }
-  void drop_ref() noexcept {
-    // acq_rel: what others read comes before the end.
-    if (refs.fetch_sub(1, sync::memory_order_acq_rel) == 1) type->destroy(*this);
-  }
-  // acquire: pairs with drop_ref(); who is alone may change it.
-  bool is_alone() const noexcept { return refs.load(sync::memory_order_acquire) == 1; }
-
-  sync::atomic<std::uint32_t> refs{1};
-  const message_type* type;
+  const message_type* const type;
   message_base* next = nullptr;  // of those that nobody has any more: trigger_list::discard
 };
-
-// A pointer that counts, without the type.
-class message_ref {
- public:
-  message_ref() noexcept = default;
-  explicit message_ref(message_base* adopted) noexcept : message_(adopted) {}
-  message_ref(const message_ref& other) noexcept : message_(other.message_) {
-    if (message_) message_->add_ref();
-  }
-  message_ref(message_ref&& other) noexcept : message_(std::exchange(other.message_, nullptr)) {}
-  message_ref& operator=(message_ref other) noexcept {
-    std::swap(message_, other.message_);
-    return *this;
-  }
-  ~message_ref() {
-    if (message_) message_->drop_ref();
-  }
-  message_base* release() noexcept { return std::exchange(message_, nullptr); }
-  explicit operator bool() const noexcept { return message_ != nullptr; }
-  message_base* get() const noexcept { return message_; }
-  message_base* operator->() const noexcept { return message_; }
-  message_base& operator*() const noexcept { return *message_; }
-
- private:
-  message_base* message_ = nullptr;
-};
-
 template <class M>
 struct message_of final : message_base {
   template <class... Args>
@@ -112,6 +77,11 @@ struct message_of final : message_base {
     return type;
   }
 
+  void end() noexcept override {
+    this->~message_of();
+    give_back(this);
+  }
+
   M value;
 
  private:
@@ -121,17 +91,12 @@ struct message_of final : message_base {
     else
       ::operator delete(memory, std::align_val_t{alignof(M)});
   }
-  static void destroy(message_base& m) noexcept {
-    auto& self = static_cast<message_of&>(m);
-    self.~message_of();
-    give_back(&self);
-  }
   static message_type make_type() noexcept {
-    message_type t{&typeid(M), type_support_of<M>(), destroy,
+    message_type t{&typeid(M), type_support_of<M>(),
                    [](message_base& m) noexcept -> void* {
                      return std::addressof(static_cast<message_of&>(m).value);
                    },
-                   nullptr};
+                   nullptr, std::is_copy_constructible_v<M>};
     if constexpr (described<M>) t.make = []() -> message_base* { return make(); };
     return t;
   }
@@ -154,11 +119,17 @@ class message {
   const M& operator*() const noexcept { return of().value; }
   const M* operator->() const noexcept { return &of().value; }
 
-  // The message itself: moved out if nobody else has it, otherwise a copy.
+  // The message itself: moved out if nobody else has it, otherwise a copy. Throws std::logic_error
+  // if it cannot be copied, and others have it too.
   M take() && {
     auto& m = const_cast<detail::message_of<M>&>(of());
-    if constexpr (std::is_copy_constructible_v<M>) {
-      if (!m.is_alone()) return M(m.value);
+    if (!m.is_alone()) {
+      if constexpr (std::is_copy_constructible_v<M>)
+        return M(m.value);
+      else
+        throw std::logic_error(
+            "a message that cannot be copied has other readers: take it by "
+            "const reference, or have one subscriber and no late joiners");
     }
     return M(std::move(m.value));
   }

@@ -16,8 +16,8 @@
 //
 // Promised:
 // - `starvation_free`: with N handlers on the bus, one that has an event is passed by at most N - 1
-//   runs of others, and those under way, before its turn; bus::statistics counts. Among those that
-//   got their first event together, timers come before subscribers, servers and clients.
+//   runs of others before its turn; bus::statistics counts. Among those that got their first event
+//   together, timers come before subscribers, servers and clients.
 // - `never_reentered`: one event of a handler at a time, and of the node one handler at a time
 //   unless handler_options name another group.
 // - A run takes at most handler_options::budget events, and about a millisecond.
@@ -44,7 +44,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -128,8 +127,8 @@ class node {
   rota::client<Request, Reply> client(std::string service, std::size_t max_pending = 64,
                                       const handler_options& o = {}) {
     const endpoint e = ends_of<Request, Reply>(std::move(service));
-    auto [state, answers] = add_client(e, max_pending, o);
-    return rota::client<Request, Reply>{std::move(state), std::move(answers)};
+    auto [shared, answers] = add_client(e, max_pending, o);
+    return rota::client<Request, Reply>{std::move(shared), std::move(answers)};
   }
 
   // --- timers ---
@@ -172,17 +171,17 @@ class node {
   start_of check(const endpoint& e, const handler_options& o, const char* what) const;
   start_of check_timer(std::chrono::nanoseconds period, const handler_options& o) const;
 
-  std::shared_ptr<detail::publisher_state> advertise(const endpoint& e);
+  detail::counted_ptr<detail::publisher_state> advertise(const endpoint& e);
   subscription add_subscription(const endpoint& e, const handler_options& o,
-                                detail::handler_ref<detail::subscription_base> h);
+                                detail::counted_ptr<detail::subscription_base> h);
   server add_server(const endpoint& e, const handler_options& o,
-                    detail::handler_ref<detail::server_base> h);
-  std::pair<std::shared_ptr<detail::client_state>, detail::handler_ref<detail::client_base>>
+                    detail::counted_ptr<detail::server_base> h);
+  std::pair<detail::counted_ptr<detail::client_state>, detail::counted_ptr<detail::client_base>>
   add_client(const endpoint& e, std::size_t max_pending, const handler_options& o);
-  registration add_timer(const handler_options& o, detail::handler_ref<detail::ticker> h);
+  registration add_timer(const handler_options& o, detail::counted_ptr<detail::ticker> h);
 
-  struct state;
-  std::shared_ptr<state> state_;
+  class state;
+  detail::counted_ptr<state> state_;
 };
 
 }  // namespace rota

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,18 +22,18 @@ namespace rota {
 class group {
  public:
   // A group of its own.
-  group() : group_(std::make_shared<detail::handler_group>()) {}
+  group() : group_(detail::make_counted<detail::handler_group>()) {}
 
   // None: its handlers run at the same time as any others. A handler is still not run twice at
   // once.
   static group reentrant() noexcept { return group{nullptr}; }
 
   // For the layers of Rota.
-  const std::shared_ptr<detail::handler_group>& get() const noexcept { return group_; }
+  const detail::counted_ptr<detail::handler_group>& get() const noexcept { return group_; }
 
  private:
   explicit group(std::nullptr_t) noexcept {}
-  std::shared_ptr<detail::handler_group> group_;
+  detail::counted_ptr<detail::handler_group> group_;
 };
 
 // What happened in the queue of a handler since it last ran.
@@ -50,7 +50,7 @@ class handler_options {
   std::string name;
 
   // None given: the node's own, in which one handler runs at a time.
-  std::shared_ptr<const rota::group> group;
+  std::optional<rota::group> group;
 
   // -1, 0 or 1: larger ones first, among handlers of a class that are triggered together.
   int priority = 0;
@@ -63,12 +63,8 @@ class handler_options {
 
   handler_options& with_name(std::string n) & { return name = std::move(n), *this; }
   handler_options&& with_name(std::string n) && { return name = std::move(n), std::move(*this); }
-  handler_options& with_group(const rota::group& g) & {
-    return group = std::make_shared<rota::group>(g), *this;
-  }
-  handler_options&& with_group(const rota::group& g) && {
-    return group = std::make_shared<rota::group>(g), std::move(*this);
-  }
+  handler_options& with_group(const rota::group& g) & { return group = g, *this; }
+  handler_options&& with_group(const rota::group& g) && { return group = g, std::move(*this); }
   handler_options& with_priority(int p) & { return priority = p, *this; }
   handler_options&& with_priority(int p) && { return priority = p, std::move(*this); }
   handler_options& with_budget(std::size_t events) & { return budget = events, *this; }

@@ -14,7 +14,7 @@ namespace rota {
 class registration {
  public:
   registration() noexcept = default;
-  registration(detail::executor& home, detail::handler_ref<> h) noexcept
+  registration(detail::executor& home, detail::counted_ptr<detail::handler> h) noexcept
       : home_(&home), handler_(std::move(h)) {}
 
   explicit operator bool() const noexcept { return static_cast<bool>(handler_); }
@@ -27,7 +27,7 @@ class registration {
 
  private:
   detail::executor* home_ = nullptr;
-  detail::handler_ref<> handler_;
+  detail::counted_ptr<detail::handler> handler_;
 };
 }  // namespace rota
 

@@ -88,10 +88,10 @@ struct call_outcome {
 };
 
 // One end of a service: shared by the copies of a client.
-class client_state : public std::enable_shared_from_this<client_state> {
+class client_state : public counted {
  public:
   // `keep` is what home and way are part of.
-  client_state(std::shared_ptr<void> keep, executor& home, transport& way, endpoint e,
+  client_state(counted_ptr<counted> keep, executor& home, transport& way, endpoint e,
                std::size_t max_pending);
 
   task<call_outcome> call(message_ref request, std::chrono::nanoseconds timeout);
@@ -108,10 +108,11 @@ class client_state : public std::enable_shared_from_this<client_state> {
  private:
   class pending_call;
 
-  bool begin(pending_call& c);
-  void end(pending_call& c) noexcept;
+  bool enlist(pending_call& c);
+  void start(const call_ref& c) noexcept;
+  void ended(pending_call& c) noexcept;
 
-  const std::shared_ptr<void> keep_;
+  const counted_ptr<counted> keep_;
   executor& home_;
   transport& way_;
   const endpoint endpoint_;
@@ -190,7 +191,7 @@ class server_base : public handler, public request_sink {
   void close() noexcept override;
   void drain() noexcept final;
   bool open() noexcept final { return from_->rest(); }
-  bool has_events() const noexcept final { return false; }
+  bool has_events() const noexcept final { return from_->is_busy(); }
   handler_counters counters() const final;
   executor& home() const noexcept { return home_; }
 
@@ -200,6 +201,7 @@ class server_base : public handler, public request_sink {
   // --- the source of a handler: handled.h ---
   using event = taken_call;
   bool take_one(event& e) noexcept;
+  std::size_t budget() const noexcept { return budget_; }
   template <class Answer>
   run_end run_batch(Answer&& answer) noexcept {
     run_clock clock;
@@ -260,11 +262,11 @@ template <class Request, class Reply>
 class client {
  public:
   client() noexcept = default;
-  client(std::shared_ptr<detail::client_state> s,
-         detail::handler_ref<detail::client_base> h) noexcept
+  client(detail::counted_ptr<detail::client_state> s,
+         detail::counted_ptr<detail::client_base> h) noexcept
       : state_(std::move(s)), answers_(std::move(h)) {}
 
-  explicit operator bool() const noexcept { return state_ != nullptr; }
+  explicit operator bool() const noexcept { return static_cast<bool>(state_); }
 
   // The answer, or why there is none.
   task<call_result<Reply>> call(Request request, std::chrono::nanoseconds timeout) const {
@@ -277,7 +279,7 @@ class client {
   void call(Request request, std::chrono::nanoseconds timeout, F f) const;
 
  private:
-  static task<call_result<Reply>> run(std::shared_ptr<detail::client_state> s,
+  static task<call_result<Reply>> run(detail::counted_ptr<detail::client_state> s,
                                       detail::message_ref request,
                                       std::chrono::nanoseconds timeout) {
     detail::call_outcome o = co_await s->call(std::move(request), timeout);
@@ -286,8 +288,8 @@ class client {
     co_return call_result<Reply>{o.status, std::move(o.reason)};
   }
   template <class F>
-  static task<void> run_for(std::shared_ptr<detail::client_state> s,
-                            detail::handler_ref<detail::client_base> answers,
+  static task<void> run_for(detail::counted_ptr<detail::client_state> s,
+                            detail::counted_ptr<detail::client_base> answers,
                             detail::message_ref request, std::chrono::nanoseconds timeout, F f) {
     call_result<Reply> r = co_await run(std::move(s), std::move(request), timeout);
     struct both {
@@ -298,8 +300,8 @@ class client {
     answers->answer([kept = std::move(kept)] { kept->function(std::move(kept->result)); });
   }
 
-  std::shared_ptr<detail::client_state> state_;
-  detail::handler_ref<detail::client_base> answers_;
+  detail::counted_ptr<detail::client_state> state_;
+  detail::counted_ptr<detail::client_base> answers_;
 };
 
 namespace detail {

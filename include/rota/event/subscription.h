@@ -75,6 +75,7 @@ class subscription_base : public handler, public message_sink {
 
   // --- publishers ---
   outcome offer(const message_ref& m, trigger_list& first) noexcept final;
+  void missed(trigger_list& first) noexcept final;
   handler& owner() noexcept final { return *this; }
 
   // The running behaviour has published more than there is room for: it is taken all the same, and
@@ -103,7 +104,13 @@ class subscription_base : public handler, public message_sink {
 
   // --- the source of a handler: handled.h ---
   using event = message_ref;
-  bool take_one(event& e) noexcept { return take(&e, 1, false) > 0; }
+  bool take_one(event& e) noexcept {
+    message_base* m = nullptr;
+    if (take(&m, 1, false) == 0) return false;
+    e = message_ref{m};
+    return true;
+  }
+  std::size_t budget() const noexcept { return budget_; }
   template <class Deliver>
   run_end run_batch(Deliver&& deliver) noexcept;
   bool rest() noexcept;
@@ -127,9 +134,10 @@ class subscription_base : public handler, public message_sink {
 
   static constexpr std::size_t most_at_once = 16;
 
-  // Takes messages, at most so many and at most most_at_once. If there are none and it `rests`, the
-  // handler waits for the next.
-  std::size_t take(message_ref* out, std::size_t most, bool rests) noexcept;
+  // Takes messages, with their pointers, at most so many and at most most_at_once. If there are
+  // none and it `rests`, the handler waits for the next.
+  std::size_t take(message_base** out, std::size_t most, bool rests) noexcept;
+  void drop_expired() noexcept;
 
   // With the lock held.
   bool push(const message_ref& m) noexcept;
@@ -137,8 +145,9 @@ class subscription_base : public handler, public message_sink {
   bool claims_trigger() noexcept;
   void let_in(admitted& who) noexcept;
   void count(std::uint64_t notices::* what, std::uint64_t by = 1) noexcept;
+  void count_and_tell(std::uint64_t notices::* what, trigger_list& first) noexcept;
 
-  static task<void> watch_deadline(handler_ref<subscription_base> self);
+  static task<void> watch_deadline(counted_ptr<subscription_base> self);
   sync::time_point next_deadline() const noexcept;
   void tell_late() noexcept;
 
@@ -179,24 +188,11 @@ class subscription_base : public handler, public message_sink {
   sync::atomic<bool> gone_{false};
 };
 
-// Reads the clock seldom: it costs as much as a short handler.
-class run_clock {
- public:
-  void start() noexcept;  // if it has not
-  bool has_started() const noexcept { return began_ != sync::time_point{}; }
-
-  // Whether more than a millisecond has passed since the start.
-  bool is_over() const noexcept;
-
- private:
-  sync::time_point began_{};
-};
-
 // In growing helpings, with a look at the clock in between: until the queue is empty, or the budget
 // or about a millisecond is spent.
 template <class Deliver>
 run_end subscription_base::run_batch(Deliver&& deliver) noexcept {
-  std::array<message_ref, most_at_once> some;
+  std::array<message_base*, most_at_once> some;  // not as pointers that count: most stay unused
   run_clock clock;
   std::size_t left = budget_;
   for (std::size_t chunk = 1;;) {
@@ -204,12 +200,13 @@ run_end subscription_base::run_batch(Deliver&& deliver) noexcept {
     if (n == 0) return run_end::done;
     if (backlog_ || left < budget_) clock.start();  // one message alone is not timed
     for (std::size_t i = 0; i < n; ++i) {
-      if (is_gone()) {
+      message_ref m{some[i]};
+      if (is_gone()) [[unlikely]] {
         give_up(n - i);
+        while (++i < n) some[i]->drop_ref();
         return run_end::done;
       }
-      deliver(some[i]);
-      some[i] = {};
+      deliver(m);
     }
     left -= n;
     if (left == 0 || clock.is_over()) return rest() ? run_end::more : run_end::done;

@@ -65,6 +65,7 @@ class ticker : public handler {
   // --- the source of a handler: handled.h ---
   using event = firing;
   bool take_one(event& e) noexcept;
+  static std::size_t budget() noexcept { return 1; }  // more than one firing never waits
   template <class Handle>
   run_end run_batch(Handle&& handle) noexcept {
     if (event e; take_one(e)) handle(e);
@@ -83,7 +84,7 @@ class ticker : public handler {
   }
 
  private:
-  static task<void> tick(handler_ref<ticker> self);
+  static task<void> tick(counted_ptr<ticker> self);
   void fire(sync::time_point due, std::uint64_t missed) noexcept;
 
   executor& home_;

@@ -90,8 +90,8 @@ class delivery {
 namespace detail {
 
 // One end of a topic, shared by the copies of a publisher.
-struct publisher_state {
-  std::shared_ptr<void> keep;  // what the writer is part of
+struct publisher_state : counted {
+  counted_ptr<counted> keep;  // what the writer is part of
   std::string topic;
   std::unique_ptr<writer> to;
 };
@@ -103,9 +103,10 @@ template <class M>
 class publisher {
  public:
   publisher() noexcept = default;
-  explicit publisher(std::shared_ptr<detail::publisher_state> s) noexcept : state_(std::move(s)) {}
+  explicit publisher(detail::counted_ptr<detail::publisher_state> s) noexcept
+      : state_(std::move(s)) {}
 
-  explicit operator bool() const noexcept { return state_ != nullptr; }
+  explicit operator bool() const noexcept { return static_cast<bool>(state_); }
   const std::string& topic() const noexcept { return state_->topic; }
 
   delivery publish(M value) const {
@@ -127,7 +128,7 @@ class publisher {
     return delivery{std::move(outcome)};
   }
 
-  std::shared_ptr<detail::publisher_state> state_;
+  detail::counted_ptr<detail::publisher_state> state_;
 };
 
 using subscription = registration;

@@ -56,6 +56,7 @@ struct graph {
     std::string type;
     std::vector<end> publishers;  // events: what they have published
     std::vector<end> subscribers;
+    const detail::message_type* messages = nullptr;  // if an end of it is in this process
   };
   struct service {
     std::string name;
@@ -63,6 +64,8 @@ struct graph {
     std::string reply;
     std::vector<end> servers;
     std::vector<end> clients;
+    const detail::message_type* requests = nullptr;  // if an end of it is in this process
+    const detail::message_type* replies = nullptr;
   };
   std::vector<topic> topics;      // by name
   std::vector<service> services;  // by name
@@ -83,6 +86,10 @@ class message_sink {
   // Takes the message or not. Its handler is added to `first` if this is its first event.
   virtual outcome offer(const message_ref& m, trigger_list& first) noexcept = 0;
 
+  // A message for it came that nobody can read. It counts as dropped, and the handler's on_event is
+  // told.
+  virtual void missed(trigger_list& first) noexcept = 0;
+
   // Its handler: who keeps that keeps the sink.
   virtual handler& owner() noexcept = 0;
 
@@ -92,7 +99,7 @@ class message_sink {
 
 // A subscriber without room, and what it should have got.
 struct blocked {
-  handler_ref<> keep;  // the sink's
+  counted_ptr<handler> keep;  // the sink's
   message_ref message;
 };
 
@@ -104,19 +111,12 @@ struct written {
 };
 
 // A call on its way: who made it waits until it is completed, by whoever is first.
-class call_state {
+class call_state : public counted {
  public:
   enum class status : std::uint8_t { pending, ok, timeout, no_responder, cancelled, lost };
 
   call_state(message_ref request, sync::time_point deadline) noexcept
       : request_(std::move(request)), deadline_(deadline) {}
-  call_state(const call_state&) = delete;
-  call_state& operator=(const call_state&) = delete;
-
-  void add_ref() noexcept { refs_.fetch_add(1, sync::memory_order_relaxed); }
-  void drop_ref() noexcept {
-    if (refs_.fetch_sub(1, sync::memory_order_acq_rel) == 1) delete this;
-  }
 
   // True for who completes it. `why` is for people.
   bool complete(status s, message_ref reply = {}, std::string why = {}) noexcept;
@@ -138,7 +138,7 @@ class call_state {
   call_state* next = nullptr;  // in the queue of whoever has the call
 
  protected:
-  virtual ~call_state() = default;
+  ~call_state() override = default;
 
   // Called once, by who has completed it.
   virtual void completed() noexcept = 0;
@@ -147,7 +147,6 @@ class call_state {
   static constexpr std::uint8_t code(status s) noexcept { return static_cast<std::uint8_t>(s); }
   static constexpr std::uint8_t completing = 0xFF;  // claimed; the reply is being stored
 
-  sync::atomic<std::uint32_t> refs_{1};
   sync::atomic<std::uint8_t> status_{0};
   message_ref request_;
   message_ref reply_;
@@ -155,29 +154,7 @@ class call_state {
   const sync::time_point deadline_;
 };
 
-class call_ref {
- public:
-  call_ref() noexcept = default;
-  explicit call_ref(call_state* adopted) noexcept : call_(adopted) {}
-  call_ref(const call_ref& other) noexcept : call_(other.call_) {
-    if (call_) call_->add_ref();
-  }
-  call_ref(call_ref&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
-  call_ref& operator=(call_ref other) noexcept {
-    std::swap(call_, other.call_);
-    return *this;
-  }
-  ~call_ref() {
-    if (call_) call_->drop_ref();
-  }
-  explicit operator bool() const noexcept { return call_ != nullptr; }
-  call_state* get() const noexcept { return call_; }
-  call_state* operator->() const noexcept { return call_; }
-  call_state* release() noexcept { return std::exchange(call_, nullptr); }
-
- private:
-  call_state* call_ = nullptr;
-};
+using call_ref = counted_ptr<call_state>;
 
 // Where requests of a service go: a server.
 class request_sink {
@@ -215,11 +192,16 @@ class served {
   // server waits, and the next request triggers it.
   virtual bool rest() noexcept = 0;
 
-  // Takes no new request; those that wait are still given to it.
-  virtual void drain() noexcept { withdraw(); }
-
-  // No request is given to it any more; those that wait go to other servers.
+  // No request is given to it any more; those that wait go to other servers, or end if there are
+  // none.
   virtual void withdraw() noexcept = 0;
+
+  // The same, but if there are no others it still gets what waits already.
+  virtual void drain() noexcept = 0;
+
+  // Whether its handler was triggered, or is about to be, and has not called rest() since. Takes no
+  // lock.
+  virtual bool is_busy() const noexcept = 0;
 };
 
 class transport {
@@ -251,6 +233,10 @@ class transport {
 using transport_factory =
     std::function<std::unique_ptr<transport>(detail::executor& home, std::string_view address)>;
 void register_transport(std::string scheme, transport_factory make);
+
+// What a bus of that address has: for transports that are made of others (fault.h). Throws
+// std::invalid_argument if nobody has registered the scheme.
+std::unique_ptr<transport> make_transport(detail::executor& home, std::string_view address);
 
 }  // namespace rota
 

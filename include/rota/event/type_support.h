@@ -14,7 +14,7 @@ namespace rota::detail {
 // One per type; the same for the life of the program.
 struct type_support {
   // "lab/scan"; what the compiler calls it, if it is not described.
-  std::string_view name;
+  std::string_view (*name)();
 
   // Null for types that are not described, which stay within the process.
   std::string_view (*schema)();
@@ -27,16 +27,18 @@ struct type_support {
 template <class T>
 const type_support* type_support_of() {
   if constexpr (described<T>) {
-    static const type_support table{codec<T>::type_name(), &codec<T>::schema,
-                                    [](const void* value, std::vector<std::byte>& append_to) {
-                                      codec<T>::encode(*static_cast<const T*>(value), append_to);
-                                    },
-                                    [](std::span<const std::byte> bytes, void* value) {
-                                      return codec<T>::decode(bytes, *static_cast<T*>(value));
-                                    }};
+    static constexpr type_support table{&codec<T>::type_name, &codec<T>::schema,
+                                        [](const void* value, std::vector<std::byte>& append_to) {
+                                          codec<T>::encode(*static_cast<const T*>(value),
+                                                           append_to);
+                                        },
+                                        [](std::span<const std::byte> bytes, void* value) {
+                                          return codec<T>::decode(bytes, *static_cast<T*>(value));
+                                        }};
     return &table;
   } else {
-    static constexpr type_support table{readable_name<T>(), nullptr, nullptr, nullptr};
+    static constexpr type_support table{[] { return std::string_view{readable_name<T>()}; },
+                                        nullptr, nullptr, nullptr};
     return &table;
   }
 }
