@@ -63,13 +63,13 @@ struct event_world {
     for (std::size_t i = 0; i < nodes; ++i) {
       all[i] = std::make_unique<node>(bus, "n" + std::to_string(i));
       // These stay, so that sums can be checked: each message is for each of them.
-      all[i]->subscribe<std::uint64_t>(
-          "/sum", qos{}.with_depth(8).with_overflow(rota::overflow::block),
-          [this, i](const std::uint64_t& v) {
-            room[i].enter();
-            sum[i] += v;
-            room[i].leave();
-          });
+      all[i]->subscribe<std::uint64_t>("/sum",
+                                       qos{}.with_depth(8).with_overflow(rota::overflow::block),
+                                       [this, i](const std::uint64_t& v) {
+                                         room[i].enter();
+                                         sum[i] += v;
+                                         room[i].leave();
+                                       });
       all[i]->serve<std::uint64_t, std::uint64_t>(
           "/next", [this, i](std::uint64_t v) -> task<std::uint64_t> {
             room[i].enter();
@@ -173,8 +173,8 @@ struct event_world {
           noise[i].publish(v);
           break;
         case 2: {
-          const auto limit = random.below(8) == 0 ? std::chrono::nanoseconds(5us)
-                                                  : std::chrono::nanoseconds(30s);
+          const auto limit =
+              random.below(8) == 0 ? std::chrono::nanoseconds(5us) : std::chrono::nanoseconds(30s);
           auto r = co_await ask[i].call(v, limit);
           count(r, v);
           break;
@@ -218,9 +218,9 @@ void stress_events(unsigned workers, unsigned threads, std::uint64_t rounds) {
   broken_rules = 0;
   rota::runtime rt{rota_test::with_workers(workers)};
   event_world w{rt};
-  const rota::test::watchdog dog{
-      "messages and calls go on", [&] { return w.progress + w.visits + w.answered; },
-      [&] { std::fprintf(stderr, "%s\n", rt.dump().c_str()); }};
+  const rota::test::watchdog dog{"messages and calls go on",
+                                 [&] { return w.progress + w.visits + w.answered; },
+                                 [&] { std::fprintf(stderr, "%s\n", rt.dump().c_str()); }};
   constexpr int tasks = 6;
   const auto steps = static_cast<int>(rounds);
   const auto program = [&]() -> task<> {
@@ -241,8 +241,9 @@ void stress_events(unsigned workers, unsigned threads, std::uint64_t rounds) {
   EXPECT_TRUE(rota::test::wait_for([&] {
     return w.answered == w.asked && w.sum[0] == w.published && w.sum[1] == w.published &&
            w.sum[2] == w.published;
-  })) << "published " << w.published << ", sums " << w.sum[0] << " " << w.sum[1] << " " << w.sum[2]
-      << ", asked " << w.asked << ", answered " << w.answered;
+  })) << "published "
+      << w.published << ", sums " << w.sum[0] << " " << w.sum[1] << " " << w.sum[2] << ", asked "
+      << w.asked << ", answered " << w.answered;
   EXPECT_EQ(broken_rules, 0);
   const auto s = w.bus.statistics();
   EXPECT_LE(s.max_passed, s.bound);
