@@ -1085,8 +1085,8 @@ TEST(event_errors, a_group_is_of_one_bus) {
   }
   // Which is gone once the tasks of its timers are.
   node b{w.bus, "b"};
-  EXPECT_TRUE(eventually(
-      [&] { return error_of([&] { b.every(1h, options, [] {}); }) == "nothing"; }));
+  EXPECT_TRUE(
+      eventually([&] { return error_of([&] { b.every(1h, options, [] {}); }) == "nothing"; }));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "support/tasks.h"
+
 namespace {
 
 namespace sim = rota::sim;
@@ -30,8 +32,10 @@ rota::options event_workers(unsigned count) { return rota::options{}.with_worker
 // Workers nap for some milliseconds, and time passes when all do.
 constexpr auto a_moment = 100ms;
 
-void passes(std::uint64_t seeds, std::function<void()> program, const sim::options& o = {}) {
-  const sim::result r = sim::explore(seeds, std::move(program), o);
+// With ROTA_LONG_TESTS a hundred times as many seeds.
+void passes(std::uint64_t seeds, const std::function<void()>& program, const sim::options& o = {}) {
+  if (rota_test::long_tests()) seeds *= 100;
+  const sim::result r = sim::explore(seeds, program, o);
   EXPECT_FALSE(r.failed) << r.text();
   EXPECT_EQ(r.seeds, seeds);
 }
@@ -46,6 +50,15 @@ std::function<void()> on_a_bus(Program program, unsigned workers = 2) {
     const auto s = bus.statistics();
     sim::check(s.max_passed <= s.bound, "nobody is passed too often");
   };
+}
+
+// Also on a machine that holds threads up: for programs that no deadline ends.
+void passes_with_stalls(std::uint64_t seeds, const std::function<void()>& program) {
+  passes(seeds, program);
+  sim::options o;
+  o.first_seed = 1'000'000;
+  o.stalls = 3;
+  passes(seeds, program, o);
 }
 
 // --- timers -------------------------------------------------------------------------------------
@@ -224,60 +237,62 @@ TEST(event_sim, a_handler_may_call_its_own_group_whatever_the_schedule) {
 
 // One handler removes another that is about to be run by the other runner.
 TEST(event_sim, nothing_runs_after_its_removal_whatever_the_schedule) {
-  passes(400, on_a_bus([](rota::bus& bus) -> task<> {
-           const auto own = handler_options{}.with_group(rota::group::reentrant());
-           bool removed = false;
-           int late = 0;
-           rota::async_event done;
-           rota::subscription victim;
-           node n{bus, "n", rota::hold};
-           victim = n.subscribe<int>("/x", qos{}, own, [&](const int&) { late += removed; });
-           n.subscribe<int>("/x", qos{}, own, [&](const int& i) {
-             if (i != 2) return;
-             victim.remove();
-             removed = true;
-             done.set();
-           });
-           auto out = n.advertise<int>("/x");
-           n.start();
-           for (int i = 0; i < 4; ++i) {
-             out.publish(i);
-             co_await rota::suspend();
-           }
-           co_await done.wait();
-           n.stop();
-           sim::check(late == 0, "it did not run");
-         }));
+  passes_with_stalls(400, on_a_bus([](rota::bus& bus) -> task<> {
+                       const auto own = handler_options{}.with_group(rota::group::reentrant());
+                       bool removed = false;
+                       int late = 0;
+                       rota::async_event done;
+                       rota::subscription victim;
+                       node n{bus, "n", rota::hold};
+                       victim =
+                           n.subscribe<int>("/x", qos{}, own, [&](const int&) { late += removed; });
+                       n.subscribe<int>("/x", qos{}, own, [&](const int& i) {
+                         if (i != 2) return;
+                         victim.remove();
+                         removed = true;
+                         done.set();
+                       });
+                       auto out = n.advertise<int>("/x");
+                       n.start();
+                       for (int i = 0; i < 4; ++i) {
+                         out.publish(i);
+                         co_await rota::suspend();
+                       }
+                       co_await done.wait();
+                       n.stop();
+                       sim::check(late == 0, "it did not run");
+                     }));
 }
 
 TEST(event_sim, handlers_of_all_sorts_are_removed_whatever_the_schedule) {
-  passes(300, on_a_bus([](rota::bus& bus) -> task<> {
-           bool removed = false;
-           int late = 0;
-           auto c = rota::make_cown<int>(0);
-           node n{bus, "n"};
-           auto out = n.advertise<int>("/x");
-           std::vector<rota::subscription> all;
-           all.push_back(n.subscribe<int>("/x", qos{}, [&](const int&) { late += removed; }));
-           all.push_back(n.subscribe<int>("/x", qos{}, [&](int) -> task<> {
-             late += removed;
-             co_await rota::suspend();
-             late += removed;
-           }));
-           all.push_back(n.subscribe<int>("/x", qos{},
-                                          rota::on(c, [&](int&, const int&) { late += removed; })));
-           for (int i = 0; i < 3; ++i) out.publish(i);
-           for (unsigned i = sim::choose(4); i > 0; --i) co_await rota::suspend();
-           for (auto& s : all) s.remove();
-           removed = true;
-           for (int i = 0; i < 5; ++i) co_await rota::suspend();
-           n.stop();
-           sim::check(late == 0, "none ran");
-         }));
+  passes_with_stalls(
+      300, on_a_bus([](rota::bus& bus) -> task<> {
+        bool removed = false;
+        int late = 0;
+        auto c = rota::make_cown<int>(0);
+        node n{bus, "n"};
+        auto out = n.advertise<int>("/x");
+        std::vector<rota::subscription> all;
+        all.push_back(n.subscribe<int>("/x", qos{}, [&](const int&) { late += removed; }));
+        all.push_back(n.subscribe<int>("/x", qos{}, [&](int) -> task<> {
+          late += removed;
+          co_await rota::suspend();
+          late += removed;
+        }));
+        all.push_back(
+            n.subscribe<int>("/x", qos{}, rota::on(c, [&](int&, const int&) { late += removed; })));
+        for (int i = 0; i < 3; ++i) out.publish(i);
+        for (unsigned i = sim::choose(4); i > 0; --i) co_await rota::suspend();
+        for (auto& s : all) s.remove();
+        removed = true;
+        for (int i = 0; i < 5; ++i) co_await rota::suspend();
+        n.stop();
+        sim::check(late == 0, "none ran");
+      }));
 }
 
 TEST(event_sim, what_is_added_while_a_node_starts_runs) {
-  passes(300, [] {
+  passes_with_stalls(300, [] {
     int got = 0;
     rota::runtime rt{event_workers(2)};
     rota::bus bus{rt};
@@ -308,27 +323,29 @@ TEST(event_sim, what_is_added_while_a_node_starts_runs) {
 // --- backpressure -------------------------------------------------------------------------------
 
 TEST(event_sim, publishing_tasks_and_behaviours_are_slowed_down_and_lose_nothing) {
-  passes(200, on_a_bus([](rota::bus& bus) -> task<> {
-           int got = 0;
-           rota::async_event all;
-           auto c = rota::make_cown<int>(0);
-           node n{bus, "n"};
-           auto in = n.subscribe<int>(
-               "/x", qos{}.with_depth(1).with_overflow(rota::overflow::block), [&](const int&) {
-                 if (++got == 8) all.set();
-               });
-           auto out = n.advertise<int>("/x");
-           for (int i = 0; i < 4; ++i) rota::when(c) << [out](int& x) { out.publish(++x); };
-           const auto one = [](rota::publisher<int> to) -> task<> {
-             for (int i = 0; i < 2; ++i) co_await to.publish(i);
-           };
-           rota::task_group g;
-           for (int i = 0; i < 2; ++i) g.spawn(one(out));
-           co_await g.join();
-           co_await all.wait();
-           sim::check(in.counters().dropped == 0, "none is dropped");
-           n.stop();
-         }));
+  passes_with_stalls(200, on_a_bus([](rota::bus& bus) -> task<> {
+                       int got = 0;
+                       rota::async_event all;
+                       auto c = rota::make_cown<int>(0);
+                       node n{bus, "n"};
+                       auto in = n.subscribe<int>(
+                           "/x", qos{}.with_depth(1).with_overflow(rota::overflow::block),
+                           [&](const int&) {
+                             if (++got == 8) all.set();
+                           });
+                       auto out = n.advertise<int>("/x");
+                       for (int i = 0; i < 4; ++i)
+                         rota::when(c) << [out](int& x) { out.publish(++x); };
+                       const auto one = [](rota::publisher<int> to) -> task<> {
+                         for (int i = 0; i < 2; ++i) co_await to.publish(i);
+                       };
+                       rota::task_group g;
+                       for (int i = 0; i < 2; ++i) g.spawn(one(out));
+                       co_await g.join();
+                       co_await all.wait();
+                       sim::check(in.counters().dropped == 0, "none is dropped");
+                       n.stop();
+                     }));
 }
 
 // Names that the watchdog is shown are the runtime's.
@@ -354,28 +371,29 @@ TEST(event_sim, handlers_run_beside_a_watchdog) {
 // --- ends ---------------------------------------------------------------------------------------
 
 TEST(event_sim, a_node_that_ends_ends_all_that_runs) {
-  passes(300, on_a_bus([](rota::bus& bus) -> task<> {
-           rota::async_event never;
-           auto c = rota::make_cown<int>(0);
-           std::optional<node> n;
-           n.emplace(bus, "n");
-           auto out = n->advertise<int>("/x");
-           n->subscribe<int>("/x", qos{}, [](const int&) {});
-           n->subscribe<int>("/x", qos{}, [&](int) -> task<> { co_await never.wait(); });
-           n->subscribe<int>("/x", qos{}, rota::on(c, [](int& x, const int&) { ++x; }));
-           n->serve<int, int>("/ask", [&](int i) -> task<int> {
-             co_await never.wait();
-             co_return i;
-           });
-           n->every(1s, [] {});
-           auto ask = n->client<int, int>("/ask");
-           auto call = rota::spawn(ask.call(1, 60s));
-           for (int i = 0; i < 3; ++i) out.publish(i);
-           for (unsigned i = sim::choose(5); i > 0; --i) co_await rota::suspend();
-           n.reset();
-           auto r = co_await call;
-           sim::check(!r, "nobody answers");
-         }));
+  passes_with_stalls(300, on_a_bus([](rota::bus& bus) -> task<> {
+                       rota::async_event never;
+                       auto c = rota::make_cown<int>(0);
+                       std::optional<node> n;
+                       n.emplace(bus, "n");
+                       auto out = n->advertise<int>("/x");
+                       n->subscribe<int>("/x", qos{}, [](const int&) {});
+                       n->subscribe<int>("/x", qos{},
+                                         [&](int) -> task<> { co_await never.wait(); });
+                       n->subscribe<int>("/x", qos{}, rota::on(c, [](int& x, const int&) { ++x; }));
+                       n->serve<int, int>("/ask", [&](int i) -> task<int> {
+                         co_await never.wait();
+                         co_return i;
+                       });
+                       n->every(1s, [] {});
+                       auto ask = n->client<int, int>("/ask");
+                       auto call = rota::spawn(ask.call(1, 60s));
+                       for (int i = 0; i < 3; ++i) out.publish(i);
+                       for (unsigned i = sim::choose(5); i > 0; --i) co_await rota::suspend();
+                       n.reset();
+                       auto r = co_await call;
+                       sim::check(!r, "nobody answers");
+                     }));
 }
 
 }  // namespace
