@@ -247,14 +247,19 @@ class message_line final : public fault_line, public message_sink {
   message_line(const fault_context& in, std::uint64_t seed, message_sink& to) noexcept
       : fault_line(in, seed, &fault_counters::messages), to_(to) {}
 
-  outcome offer(const message_ref& m, trigger_list& first) noexcept override {
+  outcome offer(message_ref& m, trigger_list& first) noexcept override {
     spin_guard guard{lock_};
     if (is_closed()) return outcome::dropped;
     try {
       bool cut = false;
-      const int now = send([&] { return [this, m](trigger_list& t) { to_.offer(m, t); }; }, cut);
+      const int now =
+          send([&] { return [this, m](trigger_list& t) mutable { to_.offer(m, t); }; }, cut);
       outcome o = outcome::taken;
-      for (int i = 0; i < now; ++i) o = to_.offer(m, first);
+      for (int i = 1; i < now; ++i) {
+        message_ref twin = m;
+        o = to_.offer(twin, first);
+      }
+      if (now > 0) o = to_.offer(m, first);
       return o;
     } catch (...) {  // no memory to hold it back
       return outcome::dropped;

@@ -59,7 +59,10 @@ class inproc::topic_reader final : public reader {
       topic_->lock.unlock();
       throw;
     }
-    if (e.qos.late_joiner && topic_->last) sink.offer(topic_->last, first);
+    if (e.qos.late_joiner && topic_->last) {
+      message_ref last = topic_->last;
+      sink.offer(last, first);
+    }
     topic_->lock.unlock();
   }
   ~topic_reader() override {
@@ -88,14 +91,16 @@ class inproc::topic_writer final : public writer {
     take_out(topic_->writers, this);
   }
 
-  void write(const message_ref& m, written& outcome) override {
+  void write(message_ref m, written& outcome) override {
     trigger_list first{home_};
     message_ref before;  // ends after the lock is given back: it may be the last to have it
     spin_guard guard{topic_->lock};
     ++published;
     if (keeps_last_) before = std::exchange(topic_->last, m);
     for (topic_reader* r : topic_->readers) {
-      switch (r->sink.offer(m, first)) {
+      const bool is_last = r == topic_->readers.back();
+      message_ref shared = is_last ? std::move(m) : m;
+      switch (r->sink.offer(shared, first)) {
         case message_sink::outcome::taken:
           ++outcome.taken;
           break;
@@ -107,10 +112,11 @@ class inproc::topic_writer final : public writer {
         case message_sink::outcome::full: {
           handler& owner = r->sink.owner();
           owner.add_ref();
-          outcome.full.push_back({counted_ptr<handler>{&owner}, m});
+          outcome.full.push_back({counted_ptr<handler>{&owner}, shared});
           break;
         }
       }
+      first.discard(std::move(shared));  // if nobody has it, it ends without the lock
     }
     guard.release();
   }

@@ -7,7 +7,7 @@ message_tap::message_tap(std::string name, std::size_t depth, bool keeps_message
       keeps_messages_(keeps_messages),
       ring_(depth) {}
 
-message_sink::outcome message_tap::offer(const message_ref& m, trigger_list& first) noexcept {
+message_sink::outcome message_tap::offer(message_ref& m, trigger_list& first) noexcept {
   const auto now = sync::now();
   spin_guard guard{lock_};
   if (count_ == ring_.size()) {

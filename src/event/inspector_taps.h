@@ -35,7 +35,7 @@ class message_tap final : public handler, public message_sink {
   // Without its messages it keeps the times alone.
   message_tap(std::string name, std::size_t depth, bool keeps_messages);
 
-  outcome offer(const message_ref& m, trigger_list& first) noexcept override;
+  outcome offer(message_ref& m, trigger_list& first) noexcept override;
   void missed(trigger_list& first) noexcept override;
   handler& owner() noexcept override { return *this; }
 

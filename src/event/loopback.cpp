@@ -75,7 +75,7 @@ class loopback::encoding_writer final : public writer {
   encoding_writer(std::unique_ptr<writer> to, const message_type& type) noexcept
       : to_(std::move(to)), type_(type) {}
 
-  void write(const message_ref& m, written& outcome) override {
+  void write(message_ref m, written& outcome) override {
     const message_ref on_wire = to_wire(m);
     to_->write(on_wire, outcome);
     outcome.refused += std::erase_if(outcome.full, [&](blocked& b) {
@@ -96,9 +96,9 @@ class loopback::decoding_reader final : public reader, public message_sink {
 
   void attach(std::unique_ptr<reader> from) noexcept { from_ = std::move(from); }
 
-  outcome offer(const message_ref& on_wire, trigger_list& first) noexcept override {
+  outcome offer(message_ref& on_wire, trigger_list& first) noexcept override {
     std::string error;
-    const message_ref m = from_wire(on_wire, type_, error);
+    message_ref m = from_wire(on_wire, type_, error);
     if (m) return to_.offer(m, first);
     to_.missed(first);
     return outcome::dropped;

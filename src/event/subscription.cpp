@@ -69,7 +69,7 @@ subscription_base::~subscription_base() = default;
 
 // --- the queue ----------------------------------------------------------------------------------
 
-bool subscription_base::push(const message_ref& m) noexcept {
+bool subscription_base::push(message_ref& m) noexcept {
   if (count_ == ring_.size()) {
     try {
       std::vector<slot> larger(std::max<std::size_t>(4, 2 * ring_.size()));
@@ -82,7 +82,7 @@ bool subscription_base::push(const message_ref& m) noexcept {
     }
   }
   slot& s = ring_[(first_ + count_++) & (ring_.size() - 1)];
-  s.message = m;
+  s.message = std::move(m);
   if (qos_.lifespan > 0ns) s.since = sync::now();
   return true;
 }
@@ -111,7 +111,7 @@ bool subscription_base::claims_trigger() noexcept {
   return opened_ && !std::exchange(owned_, true);
 }
 
-message_sink::outcome subscription_base::offer(const message_ref& m, trigger_list& first) noexcept {
+message_sink::outcome subscription_base::offer(message_ref& m, trigger_list& first) noexcept {
   spin_guard guard{lock_};
   if (closed_) return outcome::dropped;
   if (qos_.deadline > 0ns) last_ = sync::now();
@@ -138,7 +138,7 @@ void subscription_base::missed(trigger_list& first) noexcept {
   if (!closed_) count_and_tell(&notices::dropped, first);
 }
 
-void subscription_base::force(const message_ref& m) noexcept {
+void subscription_base::force(message_ref m) noexcept {
   bool is_long = false;
   {
     trigger_list first{home_};

@@ -58,8 +58,8 @@ bool delivery::awaiter::await_suspend(std::coroutine_handle<> leaf) {
 // Nobody awaits: a behaviour is muted, anybody else was told by refused().
 void delivery::give_up() noexcept {
   const bool in_behaviour = detail::running_behaviour() != nullptr;
-  for (const blocked& b : std::exchange(outcome_.full, {}))
-    if (in_behaviour) sink_of(b).force(b.message);
+  for (blocked& b : std::exchange(outcome_.full, {}))
+    if (in_behaviour) sink_of(b).force(std::move(b.message));
 }
 
 void registration::remove() noexcept {

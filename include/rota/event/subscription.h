@@ -74,13 +74,13 @@ class subscription_base : public handler, public message_sink {
                     bool held);
 
   // --- publishers ---
-  outcome offer(const message_ref& m, trigger_list& first) noexcept final;
+  outcome offer(message_ref& m, trigger_list& first) noexcept final;
   void missed(trigger_list& first) noexcept final;
   handler& owner() noexcept final { return *this; }
 
   // The running behaviour has published more than there is room for: it is taken all the same, and
   // the behaviour's cowns are muted when it ends.
-  void force(const message_ref& m) noexcept;
+  void force(message_ref m) noexcept;
 
   // The running task waits for room. False: it need not, since its message was taken, or nobody
   // wants it any more. After a wait that was cancelled it takes itself out.
@@ -140,7 +140,7 @@ class subscription_base : public handler, public message_sink {
   void drop_expired() noexcept;
 
   // With the lock held.
-  bool push(const message_ref& m) noexcept;
+  bool push(message_ref& m) noexcept;  // takes the pointer, if there is memory for it
   message_ref pop() noexcept;
   bool claims_trigger() noexcept;
   void let_in(admitted& who) noexcept;

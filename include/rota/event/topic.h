@@ -122,9 +122,9 @@ class publisher {
   }
 
  private:
-  delivery send(const detail::message_ref& m) const {
+  delivery send(detail::message_ref m) const {
     detail::written outcome;
-    state_->to->write(m, outcome);
+    state_->to->write(std::move(m), outcome);
     return delivery{std::move(outcome)};
   }
 

@@ -83,8 +83,9 @@ class message_sink {
     full,     // the publisher is to wait, or to be muted
   };
 
-  // Takes the message or not. Its handler is added to `first` if this is its first event.
-  virtual outcome offer(const message_ref& m, trigger_list& first) noexcept = 0;
+  // Takes the message, pointer and all, or leaves it. Its handler is added to `first` if this is
+  // its first event.
+  virtual outcome offer(message_ref& m, trigger_list& first) noexcept = 0;
 
   // A message for it came that nobody can read. It counts as dropped, and the handler's on_event is
   // told.
@@ -173,7 +174,9 @@ class request_sink {
 class writer {
  public:
   virtual ~writer() = default;
-  virtual void write(const detail::message_ref& m, detail::written& outcome) = 0;
+  // The caller's pointer goes to the last subscriber: who is the only one to have the message may
+  // change it.
+  virtual void write(detail::message_ref m, detail::written& outcome) = 0;
 };
 
 class reader {
