@@ -6,7 +6,6 @@
 #include <rota/task/errors.h>
 #include <rota/task/spawn.h>
 
-#include <set>
 #include <string>
 #include <utility>
 
@@ -18,15 +17,6 @@
 namespace rota::detail {
 
 namespace {
-
-// The watchdog may look at a name after its handler is gone, so a copy stays. There are as many as
-// there are different names.
-const char* lasting(const std::string& name) {
-  static sync::mutex mutex;
-  static std::set<std::string> all;
-  const std::lock_guard guard{mutex};
-  return all.insert(name).first->c_str();
-}
 
 const job* job_here() noexcept {
   if (const stand_in* here = stand_in::current()) return here->running();
@@ -94,7 +84,7 @@ task<void> executor::runner(unsigned number, hand in) {
   h.runs_here();
   if (!watched) return h.run();
   worker& w = *worker::here();
-  w.set_running_name(lasting(h.name()));
+  w.set_running_name(state_of(runtime_).lasting(h.name()));
   const run_end end = h.run();
   w.set_running_name(nullptr);
   return end;

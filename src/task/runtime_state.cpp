@@ -329,6 +329,11 @@ void runtime_state::destroy_rest() noexcept {
   for_each_live([&](activity& a) { drop_extras(a); });
 }
 
+const char* runtime_state::lasting(const std::string& name) {
+  const std::lock_guard guard{names_mutex_};
+  return lasting_.insert(name).first->c_str();
+}
+
 std::stop_source runtime_state::stop_source_of(const activity& a) {
   std::lock_guard guard{names_mutex_};
   const extras* e = a.existing_extras();

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <source_location>
 #include <stop_token>
 #include <string>
@@ -60,6 +61,10 @@ class runtime_state {
 
   // A copy of a task's stop source, without state if the task has none or is gone.
   std::stop_source stop_source_of(const activity& a);
+
+  // A copy of a name for the watchdog, which may look at it after its owner is gone: it stays as
+  // long as the runtime. There are as many as there are different names.
+  const char* lasting(const std::string& name);
 
   // An exception that nobody awaits, for on_unobserved or, without that, for stderr.
   using unobserved = std::function<void(std::exception_ptr, const std::string&)>;
@@ -132,7 +137,8 @@ class runtime_state {
   free_list depot_;              // guarded by depot_lock_; also serves other threads
   std::uint32_t ids_given_ = 0;  // guarded by depot_lock_
 
-  sync::mutex names_mutex_;  // held while extras are deleted, or read by another thread
+  sync::mutex names_mutex_;        // held while extras are deleted, or read by another thread
+  std::set<std::string> lasting_;  // guarded by names_mutex_
 
   sync::mutex runs_mutex_;
   struct running_call {

@@ -138,7 +138,7 @@ TEST_P(event_backpressure, others_get_a_message_while_its_publisher_waits_for_on
   std::atomic<int> slow{0};
   node n{w.bus, "n"};
   node held{w.bus, "held", rota::hold};
-  n.subscribe<int>("/x", rota_test::deep(), [&](const int&) { ++quick; });
+  n.subscribe<int>("/x", rota_test::roomy(), [&](const int&) { ++quick; });
   for (int i = 0; i < 2; ++i) held.subscribe<int>("/x", blocking(1), [&](const int&) { ++slow; });
   auto out = n.advertise<int>("/x");
   const auto program = [&]() -> task<> {

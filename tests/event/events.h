@@ -33,7 +33,7 @@ struct bus_world {
 };
 
 // Messages that wait at most, for those who count them all.
-inline rota::qos deep(std::size_t depth = 100'000) { return rota::qos{}.with_depth(depth); }
+inline rota::qos roomy(std::size_t depth = 100'000) { return rota::qos{}.with_depth(depth); }
 
 // Handlers of a group of their own.
 inline rota::handler_options alone() { return rota::handler_options{}.with_group(rota::group{}); }

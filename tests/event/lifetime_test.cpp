@@ -28,8 +28,8 @@ using rota::qos;
 using rota::task;
 using rota_test::alone;
 using rota_test::bus_world;
-using rota_test::deep;
 using rota_test::eventually;
+using rota_test::roomy;
 using rota_test::tracked;
 
 class event_lifetime : public rota_test::events_on {
@@ -46,13 +46,14 @@ struct parcel {
 // All that a node can have, with some of it in the middle of something.
 struct busy_node {
   explicit busy_node(rota::bus& bus, async_event& never) : n(bus, "n") {
-    n.subscribe<parcel>("/x", deep(), [t = tracked{}](const parcel&) {});
+    n.subscribe<parcel>("/x", roomy(), [t = tracked{}](const parcel&) {});
     n.subscribe<parcel>("/x", qos{}.with_depth(2), alone(),
                         [t = tracked{}, &never](rota::message<parcel> m) -> task<> {
                           const tracked local;
                           if (m->number % 10 == 9) co_await never.wait();
                         });
-    n.subscribe<parcel>("/x", deep(), alone(), rota::on(c, [t = tracked{}](tracked&, parcel&&) {}));
+    n.subscribe<parcel>("/x", roomy(), alone(),
+                        rota::on(c, [t = tracked{}](tracked&, parcel&&) {}));
     n.subscribe<parcel>("/x", qos{}.with_depth(1).with_overflow(rota::overflow::block), alone(),
                         [t = tracked{}](const parcel&) {});
     n.serve<parcel, parcel>("/ask", alone(), [t = tracked{}, &never](parcel p) -> task<parcel> {
@@ -134,11 +135,11 @@ TEST_P(event_lifetime, a_message_ends_with_the_last_who_has_it) {
   {
     std::atomic<int> got{0};
     node n{w.bus, "n"};
-    n.subscribe<parcel>("/x", deep(), [&](rota::message<parcel> m) {
+    n.subscribe<parcel>("/x", roomy(), [&](rota::message<parcel> m) {
       kept = std::move(m);
       ++got;
     });
-    n.subscribe<parcel>("/x", deep(), [&](const parcel&) { ++got; });
+    n.subscribe<parcel>("/x", roomy(), [&](const parcel&) { ++got; });
     n.advertise<parcel>("/x").publish(parcel{});
     EXPECT_TRUE(eventually([&] { return got == 2; }));
   }

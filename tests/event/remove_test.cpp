@@ -25,9 +25,9 @@ using rota::subscription;
 using rota::task;
 using rota_test::alone;
 using rota_test::bus_world;
-using rota_test::deep;
 using rota_test::eventually;
 using rota_test::reentrant;
+using rota_test::roomy;
 
 class event_remove : public rota_test::events_on {};
 INSTANTIATE_TEST_SUITE_P(workers, event_remove, ::testing::Values(0u, 1u, 2u, 4u));
@@ -40,11 +40,11 @@ TEST_P(event_remove, a_function_that_removes_itself_is_not_called_again) {
   std::atomic<bool> told{false};
   subscription self;
   node n{w.bus, "n", rota::hold};
-  self = n.subscribe<int>("/x", deep(), [&](const int&) {
+  self = n.subscribe<int>("/x", roomy(), [&](const int&) {
     ++calls;
     self.remove();
   });
-  n.subscribe<int>("/x", deep(), [&](const int& i) { told = i == 40; });
+  n.subscribe<int>("/x", roomy(), [&](const int& i) { told = i == 40; });
   auto out = n.advertise<int>("/x");
   for (int i = 1; i <= 40; ++i) out.publish(i);
   n.start();
@@ -59,7 +59,7 @@ TEST_P(event_remove, a_function_that_removes_itself_in_a_later_message_is_not_ca
   std::atomic<int> calls{0};
   subscription self;
   node n{w.bus, "n", rota::hold};
-  self = n.subscribe<int>("/x", deep(), [&](const int& i) {
+  self = n.subscribe<int>("/x", roomy(), [&](const int& i) {
     ++calls;
     if (i == 10) self.remove();
   });
@@ -78,7 +78,7 @@ TEST_P(event_remove, a_behaviour_that_removes_its_handler_is_not_called_again) {
   auto c = make_cown<int>(0);
   subscription self;
   node n{w.bus, "n", rota::hold};
-  self = n.subscribe<int>("/x", deep(), rota::on(c, [&](int& calls, const int&) {
+  self = n.subscribe<int>("/x", roomy(), rota::on(c, [&](int& calls, const int&) {
                             ++calls;
                             self.remove();
                           }));
@@ -97,7 +97,7 @@ TEST_P(event_remove, a_coroutine_that_removes_itself_is_asked_to_stop) {
   std::atomic<bool> stopped{false};
   subscription self;
   node n{w.bus, "n", rota::hold};
-  self = n.subscribe<int>("/x", deep(), [&](const int&) -> task<> {
+  self = n.subscribe<int>("/x", roomy(), [&](const int&) -> task<> {
     ++calls;
     self.remove();
     try {
@@ -160,14 +160,14 @@ TEST_P(event_remove, a_handler_removes_another_of_its_group_that_waits_for_its_t
     subscription victim;
     node n{w.bus, "n", rota::hold};
     const auto group = same_group ? handler_options{} : alone();
-    n.subscribe<int>("/x", deep(), handler_options{}.with_priority(1), [&](const int&) {
+    n.subscribe<int>("/x", roomy(), handler_options{}.with_priority(1), [&](const int&) {
       std::this_thread::sleep_for(1ms);  // others line up, if there are workers for them
       const int before = second;
       victim.remove();
       removed = true;
       if (!same_group) after = second - before;
     });
-    victim = n.subscribe<int>("/x", deep(), group, [&](const int&) {
+    victim = n.subscribe<int>("/x", roomy(), group, [&](const int&) {
       ++second;
       if (removed) ++after;
     });
@@ -188,14 +188,14 @@ TEST_P(event_remove, a_behaviour_removes_a_handler_that_waits_for_the_same_cown)
   std::atomic<int> others{0};
   subscription victim;
   node n{w.bus, "n", rota::hold};
-  n.subscribe<int>("/x", deep(), reentrant().with_priority(1), rota::on(c, [&](int&, const int&) {
+  n.subscribe<int>("/x", roomy(), reentrant().with_priority(1), rota::on(c, [&](int&, const int&) {
                      // With other workers the second handler has sent its behaviour by now.
                      std::this_thread::sleep_for(2ms);
                      victim.remove();
                      removed = true;
                    }));
-  victim =
-      n.subscribe<int>("/x", deep(), reentrant(), rota::on(c, [&](int&, const int&) { ++others; }));
+  victim = n.subscribe<int>("/x", roomy(), reentrant(),
+                            rota::on(c, [&](int&, const int&) { ++others; }));
   auto out = n.advertise<int>("/x");
   out.publish(1);
   n.start();
@@ -216,8 +216,8 @@ TEST_P(event_remove, a_handler_whose_behaviour_waits_for_its_cown_is_removed_at_
       node n{w.bus, "n"};
       rota::when(w.rt, c) << [&](int&) -> task<> { co_await open.wait(); };
       w.rt.quiesce();
-      auto in = n.subscribe<int>("/x", deep(), rota::on(c, [&](int&, const int&) { ++calls; }));
-      n.subscribe<int>("/x", deep(), [&](const int&) { ++beside; });
+      auto in = n.subscribe<int>("/x", roomy(), rota::on(c, [&](int&, const int&) { ++calls; }));
+      n.subscribe<int>("/x", roomy(), [&](const int&) { ++beside; });
       auto out = n.advertise<int>("/x");
       out.publish(1);
       EXPECT_TRUE(eventually([&] { return c.counters().pending == 2; }));
@@ -250,12 +250,12 @@ TEST_P(event_remove, a_handler_removes_a_coroutine_of_its_group_that_waits_for_a
     std::atomic<bool>& flag;
     ~note_at_end() { flag = true; }
   };
-  auto victim = n.subscribe<int>("/x", deep(), [&](const int& i) -> task<> {
+  auto victim = n.subscribe<int>("/x", roomy(), [&](const int& i) -> task<> {
     const note_at_end note{unwound};
     asks = true;
     co_await ask.call(i, 60s);
   });
-  n.subscribe<int>("/y", deep(), [&](const int&) {
+  n.subscribe<int>("/y", roomy(), [&](const int&) {
     victim.remove();
     in_time = unwound;
   });
@@ -284,12 +284,12 @@ TEST_P(event_remove, a_handler_removes_a_coroutine_of_its_group_that_waits_to_go
     co_return i;
   });
   auto ask = n.client<int, int>("/slow");
-  auto victim = n.subscribe<int>("/x", deep(), [&](const int& i) -> task<> {
+  auto victim = n.subscribe<int>("/x", roomy(), [&](const int& i) -> task<> {
     asks = true;
     co_await ask.call(i, 60s);
     unwound = true;
   });
-  n.subscribe<int>("/y", deep(), [&](const int&) {
+  n.subscribe<int>("/y", roomy(), [&](const int&) {
     answer.set();
     if (GetParam() > 1)  // on another worker, the other two go as far as they can
       EXPECT_TRUE(eventually([&] { return answered.load(); }));
@@ -367,7 +367,7 @@ TEST_P(event_remove, two_threads_remove_the_same_handler) {
 TEST_P(event_remove, a_removed_handler_takes_nothing_and_counts_no_more) {
   bus_world w{options()};
   node n{w.bus, "n"};
-  auto s = n.subscribe<int>("/x", deep(), [](const int&) {});
+  auto s = n.subscribe<int>("/x", roomy(), [](const int&) {});
   auto out = n.advertise<int>("/x");
   EXPECT_EQ(w.bus.statistics().handlers, 1u);
   s.remove();

@@ -275,7 +275,7 @@ TEST_P(event_service, a_handler_calls_a_service_of_its_own_node_and_group) {
   });
   auto four = n.client<int, int>("/quadruple");
   for (int k = 0; k < 3; ++k)
-    n.subscribe<int>("/x", rota_test::deep(), [&](int i) -> task<> {
+    n.subscribe<int>("/x", rota_test::roomy(), [&](int i) -> task<> {
       auto r = co_await four.call(i, 10s);
       EXPECT_TRUE(r) << r.reason();
       if (++inside != 1) ++together;
@@ -304,7 +304,7 @@ TEST_P(event_service, answers_run_in_the_group_of_the_client) {
     std::this_thread::yield();
     --inside;
   };
-  n.subscribe<int>("/m", rota_test::deep(), [&](const int&) {
+  n.subscribe<int>("/m", rota_test::roomy(), [&](const int&) {
     visit();
     ++messages;
   });

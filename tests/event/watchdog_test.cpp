@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 using rota::node;
 using rota::task;
 using rota_test::alone;
-using rota_test::deep;
 using rota_test::eventually;
+using rota_test::roomy;
 
 struct long_steps {
   std::mutex mutex;
@@ -52,10 +52,10 @@ TEST(event_watchdog, a_subscriber_that_does_not_return_is_named_and_nothing_else
   rota::bus bus{rt};
   node stuck{bus, "stuck"};
   node n{bus, "n"};
-  stuck.subscribe<int>("/x", deep(), [&](const int&) {
+  stuck.subscribe<int>("/x", roomy(), [&](const int&) {
     while (!ends) std::this_thread::sleep_for(100us);
   });
-  n.subscribe<int>("/x", deep(), [&](const int&) { ++others; });
+  n.subscribe<int>("/x", roomy(), [&](const int&) { ++others; });
   n.every(1ms, [&] { ++ticks; });
   n.serve<int, int>("/ask", [](const int& i) { return i; });
   auto ask = n.client<int, int>("/ask");
