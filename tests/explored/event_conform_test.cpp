@@ -275,6 +275,7 @@ class program : public followed {
 
   void settle(aftermath& then) {
     while (handler* h = then.resumed.pop()) {
+      inspect::forget_resumed(*h);
       auto& c = static_cast<counted_events&>(*h);
       c.resumed.store(1, memory_order_relaxed);
       futex_wake(c.resumed, 1);
