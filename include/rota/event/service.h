@@ -135,11 +135,13 @@ class client_base : public handler {
   client_base(executor& home, std::string name, std::size_t budget)
       : handler(handler_class::client, std::move(name)), home_(home), budget_(budget) {}
 
+  // A call begins, and its answer comes. Until then the handler counts as one with events.
+  void expect() noexcept;
   void answer(job_function f);
 
   run_end run() noexcept final;
   void close() noexcept final;
-  void drain() noexcept final;
+  void drain() noexcept final {}  // calls end by their deadlines, and their functions are called
   bool has_events() const noexcept final;
   handler_counters counters() const final;
   executor& home() const noexcept { return home_; }
@@ -151,6 +153,7 @@ class client_base : public handler {
   const std::size_t budget_;
   mutable spin_lock lock_;
   std::deque<job_function> answers_;  // guarded by lock_
+  std::size_t expected_ = 0;          // guarded by lock_
   bool owned_ = false;                // guarded by lock_
   bool closed_ = false;               // guarded by lock_
   std::uint64_t events_ = 0;          // guarded by lock_
@@ -280,7 +283,7 @@ class client {
   }
 
   // The same for who does not wait: `f` is called with the result, as a handler of the node, unless
-  // that is drained or stopped before. From any thread.
+  // that is stopped before. From any thread.
   template <class F>
   void call(Request request, std::chrono::nanoseconds timeout, F f) const;
 
@@ -318,6 +321,7 @@ template <class Request, class Reply>
 template <class F>
 void client<Request, Reply>::call(Request request, std::chrono::nanoseconds timeout, F f) const {
   if (state_->is_closed()) return;  // the runtime may be gone as well
+  answers_->expect();
   detail::spawn_call(
       state_->home(),
       run_for(state_, answers_, loan<Request>{std::in_place, std::move(request)}.release(), timeout,
