@@ -176,7 +176,9 @@ TEST_P(event_remove, a_handler_removes_another_of_its_group_that_waits_for_its_t
     n.start();
     EXPECT_TRUE(eventually([&] { return removed.load(); }));
     n.stop();
-    if (same_group) EXPECT_EQ(second, 0);
+    if (same_group) {
+      EXPECT_EQ(second, 0);
+    }
     EXPECT_EQ(after, 0);
   }
 }
@@ -291,8 +293,9 @@ TEST_P(event_remove, a_handler_removes_a_coroutine_of_its_group_that_waits_to_go
   });
   n.subscribe<int>("/y", roomy(), [&](const int&) {
     answer.set();
-    if (GetParam() > 1)  // on another worker, the other two go as far as they can
+    if (GetParam() > 1) {  // on another worker, the other two go as far as they can
       EXPECT_TRUE(eventually([&] { return answered.load(); }));
+    }
     victim.remove();
     in_time = unwound;
   });

@@ -349,11 +349,11 @@ class random_program {
       : random_(seed), runners_(runners), book_(handlers) {
     std::vector<counted_ptr<handler_group>> all(groups);
     for (auto& g : all) g = rota::detail::make_counted<handler_group>();
-    for (auto& line : book_) {
+    for (auto& l : book_) {
       const std::size_t pick = random_.below(groups + 1);
-      line.group = pick < groups ? all[pick] : counted_ptr<handler_group>{};
-      line.h = &bench_.add(static_cast<handler_class>(random_.below(4)),
-                           static_cast<int>(random_.below(3)) - 1, line.group);
+      l.group = pick < groups ? all[pick] : counted_ptr<handler_group>{};
+      l.h = &bench_.add(static_cast<handler_class>(random_.below(4)),
+                        static_cast<int>(random_.below(3)) - 1, l.group);
     }
   }
 

@@ -65,7 +65,9 @@ TEST_P(event_service, functions_coroutines_and_behaviours_answer) {
         auto r = co_await ask.call(request, 10s);
         EXPECT_TRUE(r) << r.reason();
         EXPECT_EQ(r.status(), call_status::ok);
-        if (name[2] != 'o') EXPECT_EQ(*r, i + 1);
+        if (name[2] != 'o') {
+          EXPECT_EQ(*r, i + 1);
+        }
       }
     }
   };
@@ -313,7 +315,9 @@ TEST_P(event_service, answers_run_in_the_group_of_the_client) {
   for (int i = 0; i < 200; ++i) {
     ask.call(i, 10s, [&, i](const call_result<int>& r) {
       EXPECT_TRUE(r) << r.reason();
-      if (r) EXPECT_EQ(*r, i);
+      if (r) {
+        EXPECT_EQ(*r, i);
+      }
       visit();
       ++answers;
     });
@@ -376,7 +380,9 @@ TEST_P(event_service, no_more_calls_are_under_way_than_the_client_may_have) {
     for (int i = 0; i < calls; ++i) {
       auto r = co_await all[static_cast<std::size_t>(i)];
       EXPECT_TRUE(r) << r.reason();
-      if (r) EXPECT_EQ(*r, i);
+      if (r) {
+        EXPECT_EQ(*r, i);
+      }
     }
   };
   w.rt.run(program());
@@ -431,7 +437,9 @@ TEST_P(event_service, two_servers_share_a_thousand_calls) {
     for (int i = from; i < from + 100; ++i) {
       auto r = co_await ask.call(i, 30s);
       EXPECT_TRUE(r) << r.reason();
-      if (r) EXPECT_EQ(*r, i + 1);
+      if (r) {
+        EXPECT_EQ(*r, i + 1);
+      }
       sum += i;
     }
   };

@@ -100,7 +100,9 @@ TEST_P(event_timer, a_removed_timer_does_not_fire) {
   node n{w.bus, "n"};
   for (int i = 0; i < 20; ++i) {
     auto t = n.every(50us, [&] { ++calls; });
-    if (i % 2) EXPECT_TRUE(eventually([&] { return t.counters().events > 0; }));
+    if (i % 2) {
+      EXPECT_TRUE(eventually([&] { return t.counters().events > 0; }));
+    }
     t.remove();
     const int then = calls;
     std::this_thread::sleep_for(200us);

@@ -29,7 +29,9 @@ class registration {
   handler_counters counters() const { return handler_->counters(); }
 
   // Takes the handler out of use: its function does not run any more when this returns, except if
-  // it is called by that function itself. What waits is dropped.
+  // it is called by that function itself. What waits is dropped. On a worker the wait runs other
+  // jobs: if one of those removes the handler that waits here, or two remove each other, they wait
+  // for ever.
   void remove() noexcept;
 
  private:
