@@ -12,6 +12,8 @@
 
 #include "explored/scenarios.h"
 
+// A namespace of its own: scenarios are compiled together, and some names are common.
+namespace rota::scenarios::events {
 namespace {
 
 using namespace std::chrono_literals;
@@ -473,3 +475,4 @@ const add events{{
 }};
 
 }  // namespace
+}  // namespace rota::scenarios::events
