@@ -229,20 +229,22 @@ task<void> node::drain() {
   }
   for (const auto& h : all) h->drain();
   for (const auto& h : all) {
-    detail::idle_watch idle{detail::idle_watch::by::task};
-    if (!self->home().schedule().watch(*h, idle)) continue;
-    std::exception_ptr stopped;
-    try {
-      co_await idle.ended();
-    } catch (const cancelled&) {
-      stopped = std::current_exception();
+    for (;;) {
+      detail::idle_watch idle{detail::idle_watch::by::task};
+      if (!self->home().schedule().watch(*h, idle)) break;
+      std::exception_ptr stopped;
+      try {
+        co_await idle.ended();
+      } catch (const cancelled&) {
+        stopped = std::current_exception();
+      }
+      if (!stopped) continue;  // more may have come, as the answers to calls
+      if (!self->home().schedule().unwatch(*h, idle)) {
+        shield about_to_be_told;
+        co_await idle.ended();
+      }
+      std::rethrow_exception(stopped);
     }
-    if (!stopped) continue;
-    if (!self->home().schedule().unwatch(*h, idle)) {
-      shield about_to_be_told;
-      co_await idle.ended();
-    }
-    std::rethrow_exception(stopped);
   }
   stop();
 }

@@ -156,10 +156,10 @@ bool handler_schedule::begin(handler& h) noexcept {
     h.has_group_ = true;
   }
   h.phase_ = phase::running;
-  h.runs_as_nobody();  // who is to run it has not said so yet
   --queued_;
   ++starts_;
   ++h.runs_;
+  h.runs_as_nobody();  // who is to run it has not said so yet
   return true;
 }
 

@@ -227,9 +227,15 @@ void client_state::close() noexcept {
 
 // --- answers for functions ----------------------------------------------------------------------
 
+void client_base::expect() noexcept {
+  spin_guard guard{lock_};
+  ++expected_;
+}
+
 void client_base::answer(job_function f) {
   trigger_list first{home_};
   spin_guard guard{lock_};
+  --expected_;
   if (closed_) return;
   answers_.push_back(std::move(f));
   if (!std::exchange(owned_, true)) first.add(*this);
@@ -270,14 +276,9 @@ void client_base::close() noexcept {
   guard.release();
 }
 
-void client_base::drain() noexcept {
-  spin_guard guard{lock_};
-  closed_ = true;
-}
-
 bool client_base::has_events() const noexcept {
   spin_guard guard{lock_};
-  return !answers_.empty();
+  return !answers_.empty() || expected_ > 0;
 }
 
 handler_counters client_base::counters() const {

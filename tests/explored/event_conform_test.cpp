@@ -31,6 +31,7 @@
 #include "event/schedule.h"
 #include "support/follow.h"
 #include "support/inspect.h"
+#include "support/stress.h"
 #include "verify/models/scheduler_built.h"
 
 namespace rota::explore::test {
@@ -274,6 +275,7 @@ class program : public followed {
 
   void settle(aftermath& then) {
     while (handler* h = then.resumed.pop()) {
+      inspect::forget_resumed(*h);
       auto& c = static_cast<counted_events&>(*h);
       c.resumed.store(1, memory_order_relaxed);
       futex_wake(c.resumed, 1);
@@ -320,8 +322,7 @@ class program : public followed {
       settle(then);
       while (h) {
         if (is_async(index_of(*h))) {
-          detached_.store(detached_.load(memory_order_relaxed) | 1u << index_of(*h),
-                          memory_order_relaxed);
+          detached_.fetch_or(1u << index_of(*h), memory_order_relaxed);
           to_go_on_.release(1);
           h = schedule_.take(then);
           settle(then);
@@ -401,8 +402,24 @@ built model_of(const shape& s) {
   return m;
 }
 
+// All steps of all schedules, if there is time for so many; otherwise schedules by chance.
+enum class effort : std::uint8_t { all, some };
+
+options how(effort e) {
+  options o = every_step();
+  o.max_seconds = rota::test::long_tests() ? 120 : 1.5;
+  if (e == effort::all) {
+    o.max_seconds = 60;
+    return o;
+  }
+  o.how = strategy::random;
+  o.merge_states = false;
+  o.max_schedules = ~std::uint64_t{0};
+  return o;
+}
+
 // Explores it; the actions of the model that were never taken.
-std::string conforms(const shape& s, const options& how = every_step()) {
+std::string conforms(const shape& s, effort e = effort::some) {
   verify::refinement<built> follow{model_of(s)};
   const result r = explore::run(
       [&] {
@@ -410,28 +427,39 @@ std::string conforms(const shape& s, const options& how = every_step()) {
         const following each_step{follow, p};
         p.run();
       },
-      how);
+      how(e));
   EXPECT_FALSE(r.failed) << r.text();
-  print(s.name + (r.exhaustive ? ", all" : ", some"), r, follow.counts());
+  EXPECT_EQ(r.exhaustive, e == effort::all) << r.text();
+  print(s.name, r, follow.counts());
   return follow.never_taken();
 }
 
+// `look_first` and `consume_more` are mutants'.
+
+TEST(EventConform, OneHandlerInEverySchedule) {
+  conforms({.name = "one handler", .classes = {1, 0, 0}, .puts = {{0, 0}}}, effort::all);
+}
+
 TEST(EventConform, ThreeHandlersTwoRunners) {
-  conforms({.name = "three classes", .puts = {{2, 0}, {1, 2}}});
+  conforms({.name = "three classes", .puts = {{2, 0, 1}, {1, 2, 0}}});
 }
 
 TEST(EventConform, Groups) {
-  conforms({.name = "a group of two", .grouped = 2, .puts = {{0, 1}, {1, 2}}});
-  conforms({.name = "a group of three", .grouped = 3, .puts = {{0, 1}, {2, 0}}});
+  conforms({.name = "a group of two", .grouped = 2, .puts = {{0, 1, 2}, {1, 2, 0}}});
+  conforms({.name = "a group of three", .grouped = 3, .puts = {{0, 1, 2}, {2, 0, 1}}});
 }
 
 TEST(EventConform, EventsAreLeftAndCome) {
-  conforms({.name = "budget", .classes = {2, 0, 0}, .puts = {{0, 0, 1}, {0, 0}}});
+  conforms({.name = "budget 1", .classes = {2, 0, 0}, .puts = {{0, 0, 1}, {0, 0}}});
+  conforms({.name = "budget 2", .classes = {1, 0, 1}, .budget = 2, .puts = {{0, 0, 0}, {0, 1}}});
 }
 
 TEST(EventConform, DetachedRuns) {
-  conforms({.name = "detached", .grouped = 2, .async = 2, .puts = {{0, 1, 2}}});
-  conforms({.name = "calls", .grouped = 3, .async = 2, .calls = 1, .puts = {{1, 0, 2}}});
+  conforms({.name = "detached", .grouped = 2, .async = 2, .puts = {{0, 1, 2, 1}}});
+  // One thread does the detached runs, so there is one that waits for its group.
+  const shape calls{
+      .name = "calls", .grouped = 3, .async = 1, .calls = 1, .puts = {{2, 0, 1, 2, 0}}};
+  EXPECT_EQ(conforms(calls), "look_first consume_more");
 }
 
 }  // namespace

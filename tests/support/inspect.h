@@ -45,6 +45,7 @@ struct inspect {
   static handler_phase phase_of(const handler& h) { return h.phase_; }
   static bool again(const handler& h) { return h.again_; }
   static bool has_group(const handler& h) { return h.has_group_; }
+  static void forget_resumed(handler& h) { h.resumes_ = nullptr; }  // as aftermath::settle
   static std::uint64_t runs(const handler& h) { return h.runs_; }
   static const handler* holder(const handler_group& g) { return g.holder_; }
   static const auto& locked(const handler_schedule& s) { return locked(s.lock_); }

@@ -27,8 +27,8 @@ struct bus_statistics {
   std::size_t queued = 0;   // that wait for their turn
   std::uint64_t runs = 0;   // of handlers
   std::uint64_t steps = 0;  // in which triggered handlers were queued, all at once
-  std::uint64_t max_passed =
-      0;  // runs of others that came before a triggered handler's own, at most
+  // Runs of others that came before a triggered handler's own, at most.
+  std::uint64_t max_passed = 0;
 
   // What max_passed cannot exceed (`starvation_free`): each other handler once.
   std::uint64_t bound = 0;
@@ -36,11 +36,11 @@ struct bus_statistics {
 
 class bus {
  public:
-  // `address` names a transport: "inproc:" or what an add-on has registered. Throws
-  // std::invalid_argument if there is none of that name.
+  // `address` names a transport: "inproc:", "loop:" for tests, or what an add-on has registered.
+  // Throws std::invalid_argument if there is none of that name.
   explicit bus(runtime& rt, std::string_view address = "inproc:");
 
-  // With a transport of one's own.
+  // With a transport of one's own, or of rota::faulty (fault.h).
   using maker = std::function<std::unique_ptr<transport>(detail::executor&)>;
   bus(runtime& rt, const maker& make);
 
@@ -60,8 +60,8 @@ class bus {
   const detail::counted_ptr<state>& get() const noexcept { return state_; }
 
  private:
-  const detail::counted_ptr<state>
-      state_;  // shared with publishers and clients, which may outlive it
+  // Shared with publishers and clients, which may outlive it.
+  const detail::counted_ptr<state> state_;
 };
 
 }  // namespace rota

@@ -2,14 +2,15 @@
 //
 // A message is four bytes of header and then its values, one after the other:
 //
-//   00 01 00 00   little endian (00 00 00 00: big endian); the last two bits of the header count
-//   the
-//                 bytes of padding at the end, which some writers add
-//   number        aligned to its size, counted from behind the header; the gap is zeros, or
-//   anything bool          one byte, 0 or 1 string        uint32 length with the NUL, the bytes,
-//   the NUL sequence      uint32 count, then the elements array         the elements optional a
-//   bool, then the value if there is one (as in XCDR2; XCDR1 has no short form) struct        the
-//   fields; one without fields is one byte, as in ROS 2
+//   00 01 00 00   little endian (00 00 00 00: big endian); the last two bits of the header
+//                 count the bytes of padding at the end, which some writers add
+//   number        aligned to its size, counted from behind the header; the gap is anything
+//   bool          one byte, 0 or 1
+//   string        uint32 length with the NUL, the bytes, the NUL
+//   sequence      uint32 count, then the elements
+//   array         the elements
+//   optional      a bool, then the value if there is one (as in XCDR2; XCDR1 has no short form)
+//   struct        the fields; one without fields is one byte, as in ROS 2
 //
 // So every value has at least one byte, and a count is wrong if fewer bytes than that are left.
 //

@@ -3,11 +3,10 @@
 //   std::vector<std::byte> bytes = rota::codec<scan>::encode(s);
 //   scan t;
 //   if (auto r = rota::codec<scan>::decode(bytes, t); !r) log(r.what());
-//   if (auto d = rota::codec<scan>::decode(bytes)) use(d->ranges);       // the same with a value
-//   rota::codec<scan>::type_name();                                      // "lab/scan"
-//   rota::codec<std::vector<float>>::type_name();                        // "float32[]"
-//   rota::codec<scan>::schema();                                         // "lab/scan\n  string
-//   frame\n..."
+//   if (auto d = rota::codec<scan>::decode(bytes)) use(d->ranges);   // the same with a value
+//   rota::codec<scan>::type_name();                              // "lab/scan"
+//   rota::codec<std::vector<float>>::type_name();                // "float32[]"
+//   rota::codec<scan>::schema();                                 // "lab/scan\n  string frame..."
 //
 // describe.h says which types have a codec, cdr.h what the bytes are, schema.h how a program that
 // has the schema alone reads and writes them.

@@ -17,10 +17,12 @@
 //
 //   C++                                       schema              bytes (cdr.h)
 //   bool, char, std::byte                     bool, char, byte    1
-//   integers                                  int8 ... uint64     by their size, whatever their
-//   name float, double                             float32, float64    4, 8 enum with a stated
-//   underlying type        int32, uint32       4; int64, uint64: 8 if it has 8 std::string string
-//   may have NULs inside std::vector<U>                            U[]                 sequence
+//   integers                                  int8 ... uint64     by size, not by name
+//   float, double                             float32, float64    4, 8
+//   enum with a stated underlying type        int32, uint32       4
+//     of 8 bytes                              int64, uint64       8
+//   std::string                               string              may have NULs inside
+//   std::vector<U>                            U[]                 sequence
 //   std::array<U, N>, U[N] (N > 0)            U[N]                array
 //   std::optional<U>                          U?                  optional
 //   std::chrono::duration                     duration            int64 nanoseconds

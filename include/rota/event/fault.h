@@ -48,7 +48,7 @@
 
 namespace rota {
 
-// What goes wrong, how often. With setters rather than as an aggregate: see options.h.
+// What goes wrong, how often. With setters rather than as an aggregate: see options.h of the pool.
 class fault_plan {
  public:
   std::uint64_t seed = 1;

@@ -6,7 +6,7 @@
 //
 //   class event;                                    // what one call of the function is about
 //   bool take_one(event& e);                        // false: there is none
-//   std::size_t budget();                           // how many a run may take
+//   std::size_t budget();                           // how many a run takes at most
 //   run_end run_batch(f);                           // calls f(event&) until its budget is spent
 //   bool rest();                                    // a run ends that was no batch: true if events
 //                                                   // are left

@@ -2,7 +2,7 @@
 //
 //   rota::node robot{bus, "robot"};
 //   auto out = robot.advertise<pose>("/pose");
-//   robot.subscribe<scan>("/scan", rota::qos{}.with_depth(4), [&](const scan& s) {
+//   robot.subscribe<scan>("/scan", rota::qos{}.with_depth(4), [out](const scan& s) {
 //     out.publish(locate(s));
 //   });
 //   robot.serve<add, int>("/add", [](const add& a) { return a.x + a.y; });
@@ -11,8 +11,8 @@
 // A function handles an event and returns; a coroutine (rota::task<void>) may await in between and
 // has the next event when it has ended; rota::on(cown, f) runs f as a behaviour, alone with the
 // cown's value. Messages come as const M&, as rota::message<M> to be kept, or as M&& to be owned:
-// moved if nobody else has it, otherwise copied. What cannot be copied is moved in any case: who
-// owns messages of such a type is to be the only subscriber of its topic.
+// moved if nobody else has it, otherwise copied. One that cannot be copied is not given to who
+// wants to own it while others have it: that counts as a failure of the handler (message.h).
 //
 // Promised:
 // - `starvation_free`: with N handlers on the bus, one that has an event is passed by at most N - 1
@@ -25,7 +25,8 @@
 //
 // Threads: everything is anyone's; to await is for tasks.
 // Lifetime: shorter than the bus. The destructor stops the node: no handler runs any more when it
-// returns, so what they refer to may end after it. Not from inside of one of its own handlers.
+// returns, so what they refer to may end after it. Declare that before the node, and capture
+// publishers and clients by value. Not from inside of one of its own handlers.
 #ifndef ROTA_EVENT_NODE_H
 #define ROTA_EVENT_NODE_H
 
@@ -80,8 +81,8 @@ class node {
 
   void start();
 
-  // Takes nothing new, handles what is there, then stops. For tasks; elsewhere
-  // rt.run(node.drain()).
+  // Takes nothing new, handles what is there, then stops; starts first if it was held. For tasks;
+  // elsewhere rt.run(node.drain()).
   task<void> drain();
 
   // Drops what waits, asks coroutines to stop, and waits until nothing runs.

@@ -1,7 +1,7 @@
 // How messages get from a publisher to a subscriber.
 //
-//   node.subscribe<scan>("/scan", rota::qos{}.with_depth(4).with_overflow(rota::overflow::block),
-//   f);
+//   const auto patient = rota::qos{}.with_depth(4).with_overflow(rota::overflow::block);
+//   node.subscribe<scan>("/scan", patient, f);
 //
 // The subscriber's quality of service says what happens in its queue; the publisher's, whether the
 // last message is kept for those who come later. A bus that cannot keep what is asked for says so
@@ -28,7 +28,7 @@ enum class overflow {
   fail,         // it is dropped and counted, and the publisher is told (delivery::refused)
 };
 
-// With setters rather than as an aggregate: see options.h.
+// With setters rather than as an aggregate: see options.h of the pool.
 class qos {
  public:
   // Messages that wait for the handler, at most.

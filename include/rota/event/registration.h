@@ -1,4 +1,11 @@
 // What node::subscribe, serve and every give.
+//
+//   auto timer = node.every(10ms, step);
+//   timer.counters().dropped;              // firings that were missed
+//   timer.remove();
+//
+// Threads: everything is anyone's. Lifetime: may outlive node, bus and runtime, to be counted and
+// dropped.
 #ifndef ROTA_EVENT_REGISTRATION_H
 #define ROTA_EVENT_REGISTRATION_H
 

@@ -15,6 +15,7 @@
 //   - mutes a behaviour that publishes without awaiting: its cowns run nothing more until half of
 //     the queue is empty (`bounded_queues`);
 //   - does not get what anybody else publishes without awaiting: delivery::refused says so.
+// Not promised: where a message that waited for room stands among those of other publishers.
 //
 // Threads: everything is anyone's; to await is for tasks.
 #ifndef ROTA_EVENT_TOPIC_H
@@ -37,7 +38,8 @@
 
 namespace rota {
 
-// What became of a message. Awaiting it waits for those who had no room.
+// What became of a message. Awaiting it waits for those who had no room; dropping it gives them up,
+// or, in a behaviour, makes them take the message and mutes the behaviour.
 class delivery {
  public:
   delivery() noexcept = default;
