@@ -139,32 +139,33 @@ TEST_P(event_node, a_message_that_nobody_else_has_is_moved_and_not_copied) {
 }
 
 TEST_P(event_node, messages_that_cannot_be_copied_are_moved_to_their_owner) {
-  using parcel = std::unique_ptr<int>;
+  using lone_box = std::unique_ptr<int>;
   bus_world w{options()};
   std::atomic<int> sum{0};
   node n{w.bus, "n"};
-  n.subscribe<parcel>("/function", roomy(), [&](parcel&& p) { sum += *parcel{std::move(p)}; });
-  n.subscribe<parcel>("/coroutine", roomy(), [&](parcel p) -> task<> {
+  n.subscribe<lone_box>("/function", roomy(),
+                        [&](lone_box&& p) { sum += *lone_box{std::move(p)}; });
+  n.subscribe<lone_box>("/coroutine", roomy(), [&](lone_box p) -> task<> {
     co_await rota::suspend();
     sum += *p;
   });
-  n.subscribe<parcel>("/read", roomy(), [&](const parcel& p) { sum += *p; });
-  n.serve<parcel, parcel>("/service", [&](parcel&& p) { return std::move(p); });
-  n.serve<parcel, parcel>("/later", [&](parcel p) -> task<parcel> {
+  n.subscribe<lone_box>("/read", roomy(), [&](const lone_box& p) { sum += *p; });
+  n.serve<lone_box, lone_box>("/service", [&](lone_box&& p) { return std::move(p); });
+  n.serve<lone_box, lone_box>("/later", [&](lone_box p) -> task<lone_box> {
     co_await rota::suspend();
     co_return std::move(p);
   });
   for (const char* topic : {"/function", "/coroutine", "/read"})
-    for (int i = 1; i <= 10; ++i) n.advertise<parcel>(topic).publish(std::make_unique<int>(i));
+    for (int i = 1; i <= 10; ++i) n.advertise<lone_box>(topic).publish(std::make_unique<int>(i));
   EXPECT_TRUE(eventually([&] { return sum == 165; }));
-  auto now = n.client<parcel, parcel>("/service");
-  auto later = n.client<parcel, parcel>("/later");
+  auto now = n.client<lone_box, lone_box>("/service");
+  auto later = n.client<lone_box, lone_box>("/later");
   const auto program = [&]() -> task<> {
     auto r = co_await now.call(std::make_unique<int>(1), 10s);
-    const parcel back = std::move(r).take();
+    const lone_box back = std::move(r).take();
     EXPECT_EQ(*back, 1);
     auto s = co_await later.call(std::make_unique<int>(2), 10s);
-    const parcel also = std::move(s).take();
+    const lone_box also = std::move(s).take();
     EXPECT_EQ(*also, 2);
   };
   w.rt.run(program());
