@@ -285,8 +285,9 @@ TEST_P(event_backpressure, publishers_go_on_when_the_subscriber_is_removed) {
   }
 }
 
-TEST_P(event_backpressure, draining_handles_those_who_wait_as_well) {
-  bus_world w{options()};
+// One worker: with more it would not be known that all wait when the node begins to drain.
+TEST(event_backpressure_drain, draining_handles_those_who_wait_as_well) {
+  bus_world w{1};
   std::atomic<int> got{0};
   node n{w.bus, "n", rota::hold};
   n.subscribe<int>("/x", blocking(2), [&](const int&) { ++got; });
