@@ -70,8 +70,9 @@ TEST_P(event_backpressure, publishing_tasks_wait_and_nothing_is_lost) {
   EXPECT_EQ(in.counters().dropped, 0u);
 }
 
-TEST_P(event_backpressure, who_waits_is_let_in_first_come_first_served) {
-  bus_world w{options()};
+// One worker: with more it would not be known who comes first.
+TEST(event_backpressure_order, who_waits_is_let_in_first_come_first_served) {
+  bus_world w{1};
   std::vector<int> got;
   std::atomic<int> count{0};
   node n{w.bus, "n", rota::hold};

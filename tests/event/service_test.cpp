@@ -144,9 +144,10 @@ TEST_P(event_service, calls_end_when_their_server_or_client_is_removed) {
   const auto program = [&]() -> task<> {
     // One is taken, the other waits for the server.
     auto first = rota::spawn(ask.call(1, 60s));
-    auto second = rota::spawn(ask.call(2, 60s));
     while (taken == 0) co_await rota::suspend();
-    for (int i = 0; i < 50; ++i) co_await rota::suspend();
+    auto second = rota::spawn(ask.call(2, 60s));
+    while (w.bus.graph().services.at(0).servers.at(0).counters.pending == 0)
+      co_await rota::suspend();
     server.remove();
     auto r = co_await first;
     EXPECT_EQ(r.status(), call_status::lost);
