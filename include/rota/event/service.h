@@ -172,7 +172,6 @@ class taken_call {
   }
   message_ref& request() noexcept { return call_->request(); }
   message_ref take_request() noexcept { return std::move(call_->request()); }
-  bool is_wanted() const noexcept { return call_->is_pending(); }
   void answer(message_ref reply) noexcept {
     call_ref { std::move(call_) } -> complete(call_state::status::ok, std::move(reply));
   }
