@@ -8,15 +8,11 @@
 #include <cstdint>
 #include <new>
 
+#include "base/keeps_memory.h"
+
 namespace rota::detail {
 
 namespace {
-
-#if defined(ROTA_ASAN) || defined(ROTA_TSAN)
-constexpr bool pooled = false;
-#else
-constexpr bool pooled = !sync::is_explored;
-#endif
 
 constexpr std::size_t granule = frame_granule;
 constexpr std::size_t classes = largest_pooled_frame / granule + 1;
@@ -138,13 +134,13 @@ void make_cache() {
 // The slow paths are functions of their own, and the last thing done, so that the fast ones need no
 // stack frame.
 [[gnu::noinline]] void* allocate_first(std::size_t c) {
-  if (!pooled) return ::operator new(c * granule);
+  if (!keeps_memory) return ::operator new(c * granule);
   make_cache();
   return allocate_pooled(c);
 }
 
 [[gnu::noinline]] void free_first(void* frame, std::size_t c) noexcept {
-  if (!pooled) return ::operator delete(frame, c * granule);
+  if (!keeps_memory) return ::operator delete(frame, c * granule);
   make_cache();
   free_pooled(frame, c);
 }

@@ -96,7 +96,9 @@ void executor::settle(aftermath then) noexcept {
 }
 
 void executor::trigger(handler* all) noexcept {
-  settle(schedule_.trigger(all));
+  handler* kept;
+  settle(schedule_.trigger(all, kept));
+  if (kept) kept->drop_ref();
   while (handler* const h = all) {
     all = h->trigger_next_;
     h->drop_ref();

@@ -117,7 +117,7 @@ class fate_source {
 // --- lines --------------------------------------------------------------------------------------
 
 // One way from one end to another.
-class fault_line : public std::enable_shared_from_this<fault_line> {
+class fault_line : public counted {
  public:
   fault_line(const fault_context& in, std::uint64_t seed,
              std::uint64_t fault_counters::* sent) noexcept
@@ -138,7 +138,7 @@ class fault_line : public std::enable_shared_from_this<fault_line> {
   // Called with the lock held, which is what keeps the other end there.
   using arrival = std::function<void(trigger_list& first)>;
 
-  ~fault_line() = default;
+  ~fault_line() override = default;
 
   // Sends something, with the lock held: decides what becomes of it, and holds it back if need be.
   // Gives how many copies are to arrive now; makes `later` only to hold it back. `cut` is set if it
@@ -187,7 +187,7 @@ class fault_line : public std::enable_shared_from_this<fault_line> {
     const bool is_first = waiting_.empty() || due < waiting_.begin()->first;
     const auto at = waiting_.emplace(due, held{std::move(a), overtaken});
     try {
-      if (!pumped_) context_.home.home().spawn(pump(shared_from_this())).detach();
+      if (!pumped_) context_.home.home().spawn(pump(counted_ptr<fault_line>::to(*this))).detach();
     } catch (...) {
       waiting_.erase(at);
       throw;
@@ -218,7 +218,7 @@ class fault_line : public std::enable_shared_from_this<fault_line> {
     return true;
   }
 
-  static task<void> pump(std::shared_ptr<fault_line> self) {
+  static task<void> pump(counted_ptr<fault_line> self) {
     try {
       for (sync::time_point next;;) {
         while (self->let_arrive(next)) {
@@ -359,7 +359,7 @@ class reply_line final : public fault_line {
 // What a server gets: its answer goes back over the line.
 class answered_call final : public relayed_call {
  public:
-  answered_call(const call_ref& c, std::shared_ptr<reply_line> back) noexcept
+  answered_call(const call_ref& c, counted_ptr<reply_line> back) noexcept
       : relayed_call(c->request(), c), back_(std::move(back)) {}
 
  private:
@@ -368,14 +368,14 @@ class answered_call final : public relayed_call {
     back_->send_back({origin(), result(), take_reply(), take_reason()});
   }
 
-  const std::shared_ptr<reply_line> back_;
+  const counted_ptr<reply_line> back_;
 };
 
 // --- ends ---------------------------------------------------------------------------------------
 
 class faulty_reader final : public reader {
  public:
-  faulty_reader(std::shared_ptr<message_line> l) noexcept : line_(std::move(l)) {}
+  faulty_reader(counted_ptr<message_line> l) noexcept : line_(std::move(l)) {}
   ~faulty_reader() override {
     from_.reset();
     line_->close();
@@ -383,19 +383,19 @@ class faulty_reader final : public reader {
   void attach(std::unique_ptr<reader> from) noexcept { from_ = std::move(from); }
 
  private:
-  const std::shared_ptr<message_line> line_;
+  const counted_ptr<message_line> line_;
   std::unique_ptr<reader> from_;
 };
 
 class faulty_served final : public relayed_served {
  public:
-  faulty_served(std::unique_ptr<served> from, std::shared_ptr<reply_line> back) noexcept
+  faulty_served(std::unique_ptr<served> from, counted_ptr<reply_line> back) noexcept
       : relayed_served(std::move(from)), back_(std::move(back)) {}
 
  private:
   call_ref relay(const call_ref& c) override { return call_ref{new answered_call{c, back_}}; }
 
-  const std::shared_ptr<reply_line> back_;
+  const counted_ptr<reply_line> back_;
 };
 
 // --- the transport ------------------------------------------------------------------------------
@@ -411,7 +411,7 @@ class faulty_transport final : public transport {
   std::unique_ptr<writer> advertise(const endpoint& e) override { return way_->advertise(e); }
 
   std::unique_ptr<reader> subscribe(const endpoint& e, message_sink& sink) override {
-    auto line = std::make_shared<message_line>(context_, seed_of("subscriber", e), sink);
+    auto line = make_counted<message_line>(context_, seed_of("subscriber", e), sink);
     auto r = std::make_unique<faulty_reader>(line);
     r->attach(way_->subscribe(e, *line));
     return r;
@@ -443,11 +443,11 @@ class faulty_transport final : public transport {
  private:
   // Shared by the clients of a node that call the same service.
   struct connection {
-    explicit connection(std::shared_ptr<request_line> l) noexcept : line(std::move(l)) {}
+    explicit connection(counted_ptr<request_line> l) noexcept : line(std::move(l)) {}
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
     ~connection() { line->close(); }
-    const std::shared_ptr<request_line> line;
+    const counted_ptr<request_line> line;
   };
 
   class client_end final : public reader {
@@ -483,7 +483,7 @@ class faulty_transport final : public transport {
         if (auto c = found->second.lock()) return c;
     }
     auto fresh = std::make_shared<connection>(
-        std::make_shared<request_line>(context_, seed_of("client", e), *way_, e));
+        make_counted<request_line>(context_, seed_of("client", e), *way_, e));
     const std::lock_guard guard{mutex_};
     std::weak_ptr<connection>& known = connections_[key];
     if (auto c = known.lock()) return c;
@@ -492,8 +492,8 @@ class faulty_transport final : public transport {
   }
 
   // Not the server's own: its answers are on their way also if it leaves.
-  std::shared_ptr<reply_line> replies_of(const endpoint& e) {
-    auto fresh = std::make_shared<reply_line>(context_, seed_of("server", e));
+  counted_ptr<reply_line> replies_of(const endpoint& e) {
+    auto fresh = make_counted<reply_line>(context_, seed_of("server", e));
     const std::lock_guard guard{mutex_};
     return replies_.emplace(key_of("server", e), std::move(fresh)).first->second;
   }
@@ -503,7 +503,7 @@ class faulty_transport final : public transport {
   sync::mutex mutex_;
   // As many as there are names. Guarded by mutex_.
   std::map<std::string, std::uint64_t> made_;
-  std::map<std::string, std::shared_ptr<reply_line>> replies_;
+  std::map<std::string, counted_ptr<reply_line>> replies_;
   std::map<std::string, std::weak_ptr<connection>> connections_;
 };
 

@@ -105,9 +105,10 @@ void handler_schedule::add(handler& h) noexcept {
   ++queued_;
 }
 
-aftermath handler_schedule::trigger(handler*& all) noexcept {
+aftermath handler_schedule::trigger(handler*& all, handler*& kept) noexcept {
   aftermath then;
   handler* removed = nullptr;
+  kept = nullptr;
   spin_guard guard{lock_};
   while (handler* const h = all) {
     all = h->trigger_next_;
@@ -122,7 +123,8 @@ aftermath handler_schedule::trigger(handler*& all) noexcept {
       add(*h);
       wake(then);
     }
-    h->drop_ref();  // never the last: its owner lets go only after it was removed
+    // Never the last pointer: its owner lets go only after it was removed.
+    if (handler* const before = std::exchange(kept, h)) before->drop_ref();
   }
   all = removed;
   return then;

@@ -40,9 +40,11 @@ struct aftermath {
 
 class handler_schedule {
  public:
-  // Puts handlers that have got their first event, a list by trigger_next_, into the wait set. What
-  // is left of the list are removed ones, whose pointers the caller drops.
-  aftermath trigger(handler*& all) noexcept;
+  // Puts handlers that have got their first event, a list by trigger_next_, into the wait set. The
+  // caller drops the pointers of what is left of the list, which are removed ones, and of `kept`,
+  // one that was put there: as long as a handler is there, so is its bus, and the aftermath needs
+  // it.
+  aftermath trigger(handler*& all, handler*& kept) noexcept;
 
   // The next to run, or null, and then the caller counts as idle.
   handler* take(aftermath& then) noexcept;

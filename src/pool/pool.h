@@ -10,6 +10,7 @@
 #ifndef ROTA_POOL_POOL_H
 #define ROTA_POOL_POOL_H
 
+#include <rota/base/block_cache.h>
 #include <rota/base/inspect.h>
 #include <rota/base/job.h>
 #include <rota/base/spin_lock.h>
@@ -182,6 +183,7 @@ class pool {
   void check_quiet();
   bool timers_pending() const noexcept;
 
+  const block_keeper keeper_;
   const bool strict_;
   const bool watched_;  // there is a watchdog
   const bool mutes_senders_;

@@ -1,6 +1,7 @@
 #include "pool/worker.h"
 
 #include <rota/base/assert.h>
+#include <rota/base/block_cache.h>
 
 #include <algorithm>
 #include <bit>
@@ -544,6 +545,7 @@ bool worker::end_rest() noexcept {
   ring_.trim();
   weigh();
   if (is_tired_) rest();
+  trim_blocks();
   bool searching = idle_.begin_search(index_);
   for (;;) {
     if (searching) {

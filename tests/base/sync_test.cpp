@@ -137,7 +137,7 @@ std::uint64_t store_buffering(std::uint64_t rounds, FenceA fence_a, FenceB fence
 
 TEST(sync, of_two_threads_with_light_and_heavy_fence_one_sees_the_other) {
   sync::prepare_fences();
-  const std::uint64_t rounds = rota::test::rounds(200'000, 20'000'000);
+  const std::uint64_t rounds = rota::test::rounds(50'000, 20'000'000);
   EXPECT_EQ(store_buffering(
                 rounds, [] { sync::light_fence(); }, [] { sync::heavy_fence(); }),
             0u)

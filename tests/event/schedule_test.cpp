@@ -68,7 +68,9 @@ class bench_of_handlers {
   unsigned trigger(still_handler& h) {
     h.add_ref();
     handler* list = &h;  // a list of one
-    const aftermath then = schedule.trigger(list);
+    handler* kept = nullptr;
+    const aftermath then = schedule.trigger(list, kept);
+    if (kept) kept->drop_ref();
     return settle(then, list);
   }
   handler* take() {
@@ -265,7 +267,10 @@ TEST(event_schedule, what_is_removed_and_still_queued_at_the_end_is_let_go) {
     s.enlist();
     h->add_ref();
     handler* list = h;
-    (void)s.trigger(list);
+    handler* kept = nullptr;
+    (void)s.trigger(list, kept);
+    ASSERT_EQ(kept, h) << "it keeps its bus until the caller is done";
+    kept->drop_ref();
     s.remove(*h);
     h->drop_ref();
     EXPECT_EQ(alive, 1);

@@ -293,9 +293,11 @@ class program : public followed {
       if (targets_[p] == built::none) continue;
       h.add_ref();
       handler* list = &h;
-      aftermath then = schedule_.trigger(list);
+      handler* kept = nullptr;
+      aftermath then = schedule_.trigger(list, kept);
       check(list == nullptr, "nobody was removed");
       settle(then);
+      kept->drop_ref();
     }
   }
 

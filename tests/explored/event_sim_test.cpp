@@ -408,4 +408,25 @@ TEST(event_sim, a_node_that_ends_ends_all_that_runs) {
   passes_with_stalls(300, on_a_bus(program));
 }
 
+// Whoever lets a delayed message arrive has only the handlers to keep the bus, and may be held up
+// for as long as it takes the bus to end: priorities, not single steps at random.
+TEST(event_sim, a_bus_ends_with_messages_on_their_way) {
+  rota::explore::options o;
+  o.how = rota::explore::strategy::pct;
+  o.max_schedules = rota_test::long_tests() ? 100'000 : 3'000;
+  o.max_steps = 1'000'000;
+  const auto r = rota::explore::run(
+      [] {
+        rota::runtime rt{event_workers(2)};
+        const auto plan = rota::fault_plan{}.with_delay(1.0, 10us, 10us);
+        rota::bus bus{rt, rota::faulty("inproc:", plan)};
+        node n{bus, "n"};
+        n.subscribe<int>("/x", qos{}, [](const int&) {});
+        n.advertise<int>("/x").publish(1);
+        rt.run([]() -> task<> { co_await rota::sleep_for(10us); }());
+      },
+      o);
+  EXPECT_FALSE(r.failed) << r.text();
+}
+
 }  // namespace

@@ -1,6 +1,7 @@
 // Every frame is destroyed exactly once, however its task ends, and also when memory runs out. A
 // broken promise shows as a count that is not zero, or as a hang.
 
+#include <rota/base/block_cache.h>
 #include <rota/rota.h>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,8 @@
 #define ROTA_TEST_FAILING_MEMORY 1
 #endif
 
-static constexpr std::size_t large = 2048;
+// Frames of more than this are not kept for the next: each comes from the operators below.
+static constexpr std::size_t large = rota::detail::largest_block;
 
 #ifdef ROTA_TEST_FAILING_MEMORY
 namespace {
@@ -29,21 +31,23 @@ namespace {
 // Which allocation of a large block fails, counted down; negative: none.
 std::atomic<int> failing{-1};
 std::atomic<bool> failed{false};
-void* allocate(std::size_t size) {
+void* allocate(std::size_t size, std::size_t alignment) {
   if (size > large && size < 2 * large && failing >= 0 && failing.fetch_sub(1) == 0) {
     failed = true;
     throw std::bad_alloc{};
   }
-  if (void* memory = std::malloc(size)) return memory;
+  if (void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment))
+    return memory;
   throw std::bad_alloc{};
 }
 
 }  // namespace
 
-// Frames above 2 KiB come from here.
-void* operator new(std::size_t size) { return allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 #endif
 
 namespace {
@@ -161,9 +165,9 @@ TEST_P(lifetime, of_messages) {
 
 [[gnu::noinline]] void set(char& place) { place = 1; }
 
-// A frame of more than 2 KiB.
+// A frame of more than that; nobody touches most of it.
 task<int> big(int n) {
-  std::array<char, large> room{};
+  std::array<char, large> room;
   tracked local;
   set(room[static_cast<std::size_t>(n)]);
   co_await rota::suspend();

@@ -201,12 +201,10 @@ class cown final : public cown_base {
   template <class... Args>
   explicit cown(Args&&... args) : cown_base(type), value(static_cast<Args&&>(args)...) {}
 
-  static constexpr bool is_pooled = alignof(T) <= frame_granule;
-
   template <class... Args>
   static cown* make(Args&&... args) {
-    void* memory = is_pooled ? allocate_frame(sizeof(cown))
-                             : ::operator new(sizeof(cown), std::align_val_t{alignof(T)});
+    void* memory = is_pooled() ? allocate_frame(sizeof(cown))
+                               : ::operator new(sizeof(cown), std::align_val_t{alignof(T)});
     try {
       return ::new (memory) cown(static_cast<Args&&>(args)...);
     } catch (...) {
@@ -218,8 +216,9 @@ class cown final : public cown_base {
   T value;
 
  private:
+  static constexpr bool is_pooled() noexcept { return fits_frame(sizeof(cown), alignof(T)); }
   static void give_back(void* memory) noexcept {
-    if constexpr (is_pooled)
+    if constexpr (is_pooled())
       free_frame(memory, sizeof(cown));
     else
       ::operator delete(memory, std::align_val_t{alignof(T)});
@@ -332,9 +331,10 @@ struct behaviour : job {
 
   // Memory for a behaviour of `size` bytes in all; free() gives it back. The slots are made here.
   static behaviour* make(body b, std::size_t size, std::uint32_t slots) {
-    auto* self = ::new (allocate_frame(size)) behaviour(b);
     const std::size_t granules = (size + frame_granule - 1) / frame_granule;
+    // A large one is not worth the room for its size, without which it cannot be kept for the next.
     const bool pooled = size <= largest_pooled_frame;
+    auto* self = ::new (pooled ? allocate_pooled(granules) : ::operator new(size)) behaviour(b);
     self->state_.store(
         is_behaviour | static_cast<std::uint32_t>(pooled ? granules << size_shift : 0),
         sync::memory_order_relaxed);

@@ -57,11 +57,9 @@ struct message_of final : message_base {
   explicit message_of(Args&&... args)
       : message_base(type_of()), value(std::forward<Args>(args)...) {}
 
-  static constexpr bool is_pooled = alignof(M) <= frame_granule;
-
   template <class... Args>
   static message_of* make(Args&&... args) {
-    void* const memory = is_pooled
+    void* const memory = is_pooled()
                              ? allocate_frame(sizeof(message_of))
                              : ::operator new(sizeof(message_of), std::align_val_t{alignof(M)});
     try {
@@ -85,8 +83,9 @@ struct message_of final : message_base {
   M value;
 
  private:
+  static constexpr bool is_pooled() noexcept { return fits_frame(sizeof(message_of), alignof(M)); }
   static void give_back(void* memory) noexcept {
-    if constexpr (is_pooled)
+    if constexpr (is_pooled())
       free_frame(memory, sizeof(message_of));
     else
       ::operator delete(memory, std::align_val_t{alignof(M)});
