@@ -2,8 +2,8 @@
 //
 //   node specs/check.mjs                                  all of runs.txt
 //   node specs/check.mjs --quick                          those of at most 1,500 states; of
-//                                                         backpressure and scheduler_built, whose
-//                                                         states take long, 500
+//                                                         backpressure, coop and scheduler_built,
+//                                                         whose states take long, 500
 //   node specs/check.mjs --program build/release/bin/rota   ... and compares with `rota check`
 //   node specs/check.mjs run_queue                        of one spec
 //   node specs/check.mjs run_queue Jobs=3 'Mutant="no_pin"'   one run, with trace
@@ -102,7 +102,7 @@ function statesOfModel(model) {
   return JSON.parse(out).distinct_states;
 }
 
-const slow = ['backpressure', 'scheduler_built'];
+const slow = ['backpressure', 'coop', 'coop_bypass', 'scheduler_built'];
 let wrong = 0;
 for (const line of readFileSync(join(here, 'runs.txt'), 'utf8').split('\n')) {
   if (line.trim() === '' || line.startsWith('#')) continue;
