@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rota)
-install(TARGETS rota rota_coop ${verifiers} ${explored} EXPORT rota-targets FILE_SET HEADERS)
+install(TARGETS rota rota_coop ${scheduled} ${verifiers} ${explored} EXPORT rota-targets FILE_SET HEADERS)
 install(EXPORT rota-targets NAMESPACE rota:: DESTINATION ${package_dir})
 if(TARGET rota_program)
   install(TARGETS rota_program)

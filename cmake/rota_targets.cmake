@@ -94,14 +94,14 @@ endfunction()
 # rota_add_example(<file>)
 #
 # A program that is also the test example_<name>: it exits with 0 and, where <name>.expected
-# stands beside it, prints exactly that. Those in a folder coop, verify, explore or explored link the
+# stands beside it, prints exactly that. Those in a folder coop, cron, job, verify, explore or explored link the
 # library of that name.
 function(rota_add_example file)
   cmake_path(GET file STEM name)
   cmake_path(GET file PARENT_PATH directory)
   cmake_path(GET directory FILENAME folder)
   set(library rota::rota)
-  if(folder MATCHES "^(coop|verify|explored?)$")
+  if(folder MATCHES "^(coop|cron|job|verify|explored?)$")
     set(library rota::${folder})
   endif()
   cmake_path(REPLACE_EXTENSION file LAST_ONLY .expected OUTPUT_VARIABLE expected)
@@ -121,7 +121,7 @@ endfunction()
 # rota_add_test(<file>)
 #
 # An executable and a test, both called <layer>_<stem of the file>, labelled with the layer. Those of
-# verify, coop, explore and explored link the library of that name.
+# verify, coop, cron, job, explore and explored link the library of that name.
 # With ROTA_UNITY the files of a layer become one executable, <layer>_tests; the tests stay as they are.
 # Those whose <layer>/<stem> matches rota_tests_alone stay alone.
 # A file that ends in _stress_test.cpp is built a second time, with the suffix _shaken, against
@@ -141,7 +141,7 @@ function(rota_add_test file)
     endif()
   else()
     set(library rota)
-    if(layer MATCHES "^(verify|coop|explore|explored)$")
+    if(layer MATCHES "^(verify|coop|cron|job|explore|explored)$")
       set(library rota_${layer})
     endif()
     if(ROTA_UNITY AND NOT "${layer}/${stem}" MATCHES "${rota_tests_alone}")
@@ -150,6 +150,9 @@ function(rota_add_test file)
       rota_add_test_program(${target} ${file} ${library})
     endif()
     set_tests_properties(${target} PROPERTIES LABELS ${layer})
+    if("${layer}/${stem}" MATCHES "^job/.*_conform_test$")  # Holds the layer against a model.
+      target_link_libraries(${target} PRIVATE rota_verify)
+    endif()
     if(layer MATCHES "^explored?$")
       rota_forgive_leaks(${target})
     endif()

@@ -29,7 +29,7 @@ using verify::model_entry;
 using verify::verdict;
 
 // What the command line asks for.
-struct request {
+struct check_request {
   std::vector<std::string> settings;
   std::vector<std::string> properties;
   std::vector<std::string> fairness;
@@ -55,7 +55,7 @@ std::pair<std::string, std::string> split(const std::string& option, const std::
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-std::vector<verify::setting> settings_of(const request& r) {
+std::vector<verify::setting> settings_of(const check_request& r) {
   std::vector<verify::setting> all;
   for (const std::string& text : r.settings) {
     auto [name, value] = split("--set", text);
@@ -64,7 +64,7 @@ std::vector<verify::setting> settings_of(const request& r) {
   return all;
 }
 
-std::vector<verify::fairness_rule> fairness_of(const request& r) {
+std::vector<verify::fairness_rule> fairness_of(const check_request& r) {
   std::vector<verify::fairness_rule> all;
   for (const std::string& text : r.fairness) {
     const auto [name, value] = split("--fairness", text);
@@ -92,7 +92,7 @@ std::vector<verify::setting> constants_of(const model_entry& entry,
 }
 
 // The properties that were named, or none.
-std::vector<std::size_t> asked_of(const request& r, const verify::system& s) {
+std::vector<std::size_t> asked_of(const check_request& r, const verify::system& s) {
   std::vector<std::size_t> asked;
   for (const std::string& name : r.properties) {
     const auto& all = s.properties();
@@ -128,8 +128,8 @@ void write_file(const std::string& path, Write write) {
 
 // 1 if a property is violated that is not known to fail, or that was asked for; or if what was
 // asked for is not decided.
-int status_of(const subject& s, const std::vector<verify::property_result>& properties,
-              const std::vector<std::size_t>& asked, bool complete) {
+int check_status(const subject& s, const std::vector<verify::property_result>& properties,
+                 const std::vector<std::size_t>& asked, bool complete) {
   int status = complete ? 0 : 1;
   for (const auto& p : properties) {
     const bool counts = !s.system.properties()[p.property].known_to_fail ||
@@ -139,7 +139,7 @@ int status_of(const subject& s, const std::vector<verify::property_result>& prop
   return status;
 }
 
-verify::check_options options_of(const request& r, const interrupt& stop) {
+verify::check_options options_of(const check_request& r, const interrupt& stop) {
   verify::check_options o;
   o.workers = r.workers;
   o.symmetry = r.symmetry;
@@ -152,7 +152,7 @@ verify::check_options options_of(const request& r, const interrupt& stop) {
 }
 
 // First of all, since it is soon known whether there are too many.
-void draw(const request& r, const subject& s) {
+void draw(const check_request& r, const subject& s) {
   if (r.dot.empty()) return;
   std::ostringstream drawing;
   if (!verify::write_dot(drawing, s.system))
@@ -160,7 +160,7 @@ void draw(const request& r, const subject& s) {
   write_file(r.dot, [&](std::ostream& out) { out << drawing.str(); });
 }
 
-void write_page(const request& r, const subject& s, const std::string& summary,
+void write_page(const check_request& r, const subject& s, const std::string& summary,
                 const std::vector<verify::property_result>& properties) {
   if (r.html.empty()) return;
   write_file(r.html, [&](std::ostream& out) {
@@ -168,7 +168,7 @@ void write_page(const request& r, const subject& s, const std::string& summary,
   });
 }
 
-int check_model(const request& r, const subject& s) {
+int check_model(const check_request& r, const subject& s) {
   interrupt stop;
   verify::check_options o = options_of(r, stop);
   const std::vector<std::size_t> asked = asked_of(r, s.system);
@@ -192,10 +192,10 @@ int check_model(const request& r, const subject& s) {
   }
   write_page(r, s, summary, result.properties);
   if (result.how == verify::outcome::stopped) return interrupt::exit_status;
-  return status_of(s, result.properties, asked, result.how == verify::outcome::complete);
+  return check_status(s, result.properties, asked, result.how == verify::outcome::complete);
 }
 
-int simulate_model(const request& r, const subject& s) {
+int simulate_model(const check_request& r, const subject& s) {
   interrupt stop;
   verify::simulate_options o;
   o.seed = r.seed;
@@ -222,7 +222,7 @@ int simulate_model(const request& r, const subject& s) {
   }
   write_page(r, s, summary, result.properties);
   if (result.stopped) return interrupt::exit_status;
-  return status_of(s, result.properties, asked, true);
+  return check_status(s, result.properties, asked, true);
 }
 
 // The model with a mistake in it, or why that mistake cannot show with these constants.
@@ -239,7 +239,7 @@ std::pair<std::unique_ptr<verify::system>, std::string> with_mutant(
 
 // Plants each mistake that the model knows: a property that holds without it has to fail. One is
 // enough, and a mistake may leave no end of states, so that not all of them could be looked at.
-int check_mutants(const request& r, const model_entry& entry) {
+int check_mutants(const check_request& r, const model_entry& entry) {
   interrupt stop;
   verify::check_options o = options_of(r, stop);
   o.stop_at_first = true;
@@ -280,7 +280,7 @@ int check_mutants(const request& r, const model_entry& entry) {
 }
 
 // Options that would be ignored are refused.
-void refuse_what_is_ignored(const request& r) {
+void refuse_what_is_ignored(const check_request& r) {
   const auto refuse = [](bool given, const char* option, const char* with) {
     if (given) throw bad_setting(std::string(option) + " has no meaning with " + with);
   };
@@ -299,7 +299,7 @@ void refuse_what_is_ignored(const request& r) {
   }
 }
 
-int run_model(const request& r, const model_entry& entry) {
+int run_model(const check_request& r, const model_entry& entry) {
   try {
     refuse_what_is_ignored(r);
     if (r.mutants) return check_mutants(r, entry);
@@ -346,7 +346,7 @@ std::string about(const model_entry& entry) {
   return out.str();
 }
 
-void add_options(command& c, request& r) {
+void add_options(command& c, check_request& r) {
   c.option({.name = "--set",
             .type = "NAME=VALUE",
             .help = "set a constant; may be repeated",
@@ -441,7 +441,7 @@ void add_check(command& program) {
   list.run([json] { return list_models(*json); });
   for (const model_entry& entry : verify::models()) {
     command& model = check.add(entry.name, entry.summary);
-    auto r = std::make_shared<request>();
+    auto r = std::make_shared<check_request>();
     add_options(model, *r);
     model.footer([&entry] { return about(entry); });
     model.run([&entry, r] { return run_model(*r, entry); });

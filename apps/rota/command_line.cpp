@@ -62,7 +62,7 @@ class command_line {
           } else {
             CLI::Option* made = app.add_option(o.name, *value, o.help);
             if constexpr (std::is_same_v<type, std::vector<std::string>>)
-              made->allow_extra_args(false);
+              made->allow_extra_args(!o.name.starts_with('-'));  // words, or an option repeated
             if constexpr (std::is_unsigned_v<type>) {
               CLI::Validator right =
                   o.bytes ? CLI::Validator(CLI::AsSizeValue(false)) : number<type>(o);
@@ -139,7 +139,11 @@ class command_line {
 };
 
 int run_command_line(command& program, int argc, char** argv) {
-  return command_line{program}.run(argc, argv);
+  const int status = command_line{program}.run(argc, argv);
+  // What was printed and got nowhere, on a full disk say, was not done.
+  if (std::cout.flush()) return status;
+  std::cerr << "rota: standard output cannot be written\n";
+  return 2;
 }
 
 }  // namespace rota::app

@@ -26,7 +26,7 @@ namespace rota::app {
 namespace {
 
 // What the command line asks for.
-struct request {
+struct run_request {
   std::string file;
   std::string semantics = "lagc-sched";
   std::uint64_t seed = 1;
@@ -43,7 +43,7 @@ struct request {
 // --- the choices --------------------------------------------------------------------------------
 
 // "0,2,1"; an empty text has no picks.
-coop::pick_list picks_of(const request& r) {
+coop::pick_list picks_of(const run_request& r) {
   coop::pick_list picks;
   for (const std::string& text : r.picks) {
     std::istringstream words{text};
@@ -60,7 +60,7 @@ coop::pick_list picks_of(const request& r) {
 }
 
 // What names a run. The picks are kept by the caller.
-coop::run_options run_options_of(const request& r, const coop::pick_list& picks) {
+coop::run_options run_options_of(const run_request& r, const coop::pick_list& picks) {
   return {r.limit, r.seed, r.picks.empty() ? nullptr : &picks};
 }
 
@@ -77,7 +77,7 @@ void print_summary(const coop::outcome& o) {
 
 // The end of the trace, and what it is the end of. A state may have a million variables: their text
 // is written as it is, and no tree made of it.
-void print_json(const request& r, const coop::program& p, const coop::outcome& o,
+void print_json(const run_request& r, const coop::program& p, const coop::outcome& o,
                 const log_verdict* verdict = nullptr) {
   nlohmann::ordered_json run{{"language", name_of(p.language())},
                              {"semantics", name_of(p.semantics())}};
@@ -99,7 +99,7 @@ void print_json(const request& r, const coop::program& p, const coop::outcome& o
 
 // --- a program to run ---------------------------------------------------------------------------
 
-coop::semantics named_semantics(const request& r) {
+coop::semantics named_semantics(const run_request& r) {
   const auto how = coop::semantics_named(r.semantics);
   if (!how)
     throw wrong_words("--semantics " + r.semantics +
@@ -113,8 +113,9 @@ coop::semantics named_semantics(const request& r) {
 // --- rota coop run ------------------------------------------------------------------------------
 
 // Steps are shown one by one if somebody wants to see them; otherwise the fast way is the same.
-coop::outcome run_program(const request& r, const coop::program& p, const coop::rule_table& rules,
-                          const coop::run_options& options, sink& trace, sink& log) {
+coop::outcome run_program(const run_request& r, const coop::program& p,
+                          const coop::rule_table& rules, const coop::run_options& options,
+                          sink& trace, sink& log) {
   coop::log_writer log_lines{log.stream(), p};
   if (!trace && r.mutant.empty() && is_scheduler(p.semantics()))
     return run(p, options, log ? &log_lines : nullptr);
@@ -126,13 +127,13 @@ coop::outcome run_program(const request& r, const coop::program& p, const coop::
   return run_by_rules(p, rules, options, observers);
 }
 
-void refuse_what_collides(const request& r) {
+void refuse_what_collides(const run_request& r) {
   const int to_output = (r.trace == "-") + (r.log == "-") + (r.json ? 1 : 0);
   if (to_output > 1)
     throw wrong_words("only one of --trace -, --log - and --json can go to standard output");
 }
 
-void refuse_what_tasks_cannot_do(const request& r, coop::language l) {
+void refuse_what_tasks_cannot_do(const run_request& r, coop::language l) {
   if (!r.trace.empty()) throw wrong_words("--trace shows rules, which tasks do not apply");
   if (r.semantics != "lagc-sched")
     throw wrong_words("--runner takes no --semantics: tasks run as under lagc-sched");
@@ -143,7 +144,7 @@ void refuse_what_tasks_cannot_do(const request& r, coop::language l) {
                       std::string(name_of(l)));
 }
 
-int run_file_on_tasks(const request& r) {
+int run_file_on_tasks(const run_request& r) {
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
   refuse_what_tasks_cannot_do(r, text.tree.language);
@@ -165,7 +166,7 @@ int run_file_on_tasks(const request& r) {
   return check_failed;
 }
 
-int run_file(const request& r) {
+int run_file(const run_request& r) {
   refuse_what_collides(r);
   if (!r.runner.order.empty()) return run_file_on_tasks(r);
   const auto how = named_semantics(r);
@@ -231,7 +232,7 @@ Exit status: 0 done, 1 wrong usage, 2 an error in the text (FILE:LINE:COL: error
 )";
 
 // What names a run, in any command.
-void add_run_options(command& c, request& r) {
+void add_run_options(command& c, run_request& r) {
   add_file(c, r.file);
   c.option({.name = "--semantics",
             .type = "NAME",
@@ -256,7 +257,7 @@ void add_run_options(command& c, request& r) {
 }
 
 void add_run(command& coop) {
-  auto r = std::make_shared<request>();
+  auto r = std::make_shared<run_request>();
   command& run = add_coop_command(coop, "run", "runs a program and tells how it ended",
                                   [r] { return run_file(*r); });
   add_run_options(run, *r);
@@ -290,7 +291,7 @@ void add_run(command& coop) {
 
 // --- rota coop view -----------------------------------------------------------------------------
 
-int view_file(const request& r) {
+int view_file(const run_request& r) {
   const auto how = named_semantics(r);
   const std::string source = read_source(r.file);
   const coop::parsed text = coop::parse(source);
@@ -330,7 +331,7 @@ Exit status: 0 the page is written, however the run ended; 1 wrong usage, 2 an e
 )";
 
 void add_view(command& coop) {
-  auto r = std::make_shared<request>();
+  auto r = std::make_shared<run_request>();
   command& view = add_coop_command(coop, "view", "writes a page that shows a run step by step",
                                    [r] { return view_file(*r); });
   add_run_options(view, *r);

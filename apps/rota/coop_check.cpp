@@ -19,7 +19,7 @@ namespace rota::app {
 
 namespace {
 
-struct request {
+struct coop_check_request {
   std::string file;
   std::string semantics = "lagc-sched";
   coop::check_options options;
@@ -50,7 +50,7 @@ std::string how_it_ended(const coop::check_report& r) {
 }
 
 // "FILE:3:5: error: step 7, rule 24, task 1: expected ..., found ... [distance]".
-void print_violation(const request& r, const coop::violation& v) {
+void print_violation(const coop_check_request& r, const coop::violation& v) {
   std::cerr << r.file << ':' << to_string(v.at) << ": error: step " << v.step;
   if (!v.rule.empty()) std::cerr << ", rule " << v.rule;
   if (v.task != coop::no_task) std::cerr << ", task " << v.task;
@@ -96,7 +96,7 @@ void print_fairness(const char* name, const coop::check_report& r,
               << '\n';
 }
 
-void print_summary(const request& r, const coop::check_report& found) {
+void print_summary(const coop_check_request& r, const coop::check_report& found) {
   constexpr int column = 20;
   for (const coop::violation& v : found.violations) print_violation(r, v);
   std::cout << how_it_ended(found) << '\n';
@@ -133,7 +133,7 @@ nlohmann::ordered_json to_json(const coop::violation& v) {
   return one;
 }
 
-nlohmann::ordered_json to_json(const request& r, const coop::program& p,
+nlohmann::ordered_json to_json(const coop_check_request& r, const coop::program& p,
                                const coop::check_report& found) {
   nlohmann::ordered_json all{{"language", name_of(p.language())},
                              {"semantics", name_of(p.semantics())},
@@ -155,7 +155,7 @@ nlohmann::ordered_json to_json(const request& r, const coop::program& p,
 
 // --- rota coop check ----------------------------------------------------------------------------
 
-coop::semantics scheduler_named(const request& r) {
+coop::semantics scheduler_named(const coop_check_request& r) {
   const auto how = coop::semantics_named(r.semantics);
   if (how && is_scheduler(*how)) return *how;
   throw wrong_words("--semantics " + r.semantics + ": there are lagc-sched and sos-sched" +
@@ -163,7 +163,7 @@ coop::semantics scheduler_named(const request& r) {
 }
 
 // Every mutant and which checks notice it. Not every mistake makes a difference to every program.
-int check_mutants(const request& r, const coop::program& p) {
+int check_mutants(const coop_check_request& r, const coop::program& p) {
   if (!r.mutant.empty()) throw wrong_words("--mutant and --mutants do not go together");
   nlohmann::ordered_json table = nlohmann::ordered_json::array();
   for (const coop::mutant& m : mutants_of(p)) {
@@ -186,7 +186,7 @@ int check_mutants(const request& r, const coop::program& p) {
   return fine;
 }
 
-int check_file(const request& r) {
+int check_file(const coop_check_request& r) {
   const coop::semantics how = scheduler_named(r);
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
@@ -234,7 +234,7 @@ with fairness undecided. With --mutants: 0, whatever was noticed.
 }  // namespace
 
 void add_coop_check(command& coop) {
-  auto r = std::make_shared<request>();
+  auto r = std::make_shared<coop_check_request>();
   command& check =
       add_coop_command(coop, "check", "checks a program's scheduler at every step, and fairness",
                        [r] { return check_file(*r); });

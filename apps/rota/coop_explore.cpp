@@ -21,7 +21,7 @@ namespace rota::app {
 
 namespace {
 
-struct request {
+struct explore_request {
   std::string file;
   std::string semantics = "lagc";
   coop::explore_options options;
@@ -144,7 +144,7 @@ void print_endless(const coop::endless_run& run) {
   print_schedule("then, again and again", run.cycle);
 }
 
-void print_summary(const request& r, const coop::exploration& all) {
+void print_summary(const explore_request& r, const coop::exploration& all) {
   std::cout << counted(all.states(), "state") << ", " << counted(all.steps(), "step") << "; in "
             << counted(all.choices(), "state") << " there is a choice\n";
   if (!all.complete())
@@ -206,7 +206,8 @@ ordered_json to_json(const coop::endless_run& run) {
   return one;
 }
 
-ordered_json to_json(const request& r, const coop::program& p, const coop::exploration& all) {
+ordered_json to_json(const explore_request& r, const coop::program& p,
+                     const coop::exploration& all) {
   ordered_json result{{"language", name_of(p.language())},
                       {"semantics", name_of(p.semantics())},
                       {"max_states", r.options.max_states},
@@ -223,14 +224,14 @@ ordered_json to_json(const request& r, const coop::program& p, const coop::explo
 
 // --- rota coop explore --------------------------------------------------------------------------
 
-coop::semantics relation_named(const request& r) {
+coop::semantics relation_named(const explore_request& r) {
   const auto how = coop::semantics_named(r.semantics);
   if (how && !is_scheduler(*how)) return *how;
   throw wrong_words("--semantics " + r.semantics + ": there are lagc and sos" +
                     (how ? "; a scheduler has one run, which rota coop run shows" : ""));
 }
 
-void draw(const request& r, const coop::exploration& all) {
+void draw(const explore_request& r, const coop::exploration& all) {
   if (r.dot.empty()) return;
   const std::string title = r.file + ": " + counted(all.states(), "state") +
                             (all.complete() ? "" : ", not all") +
@@ -248,17 +249,17 @@ void draw(const request& r, const coop::exploration& all) {
 }
 
 // What is not known comes before what went wrong.
-int status_of(const coop::exploration& all) {
+int exploration_status(const coop::exploration& all) {
   if (!all.complete()) return step_limit;
   int status = fine;
   for (const coop::found_end& e : all.ends()) {
     if (e.what.end == coop::ending::error) return run_time_error;
-    status = std::max(status, app::status_of(e.what.end));
+    status = std::max(status, status_of(e.what.end));
   }
   return status;
 }
 
-int explore_file(const request& r) {
+int explore_file(const explore_request& r) {
   if (r.json && r.dot == "-")
     throw wrong_words("only one of --dot - and --json can go to standard output");
   const coop::semantics how = relation_named(r);
@@ -272,7 +273,7 @@ int explore_file(const request& r) {
     std::cout << to_json(r, p, all).dump(2) << '\n';
   else if (r.dot != "-")
     print_summary(r, all);
-  return status_of(all);
+  return exploration_status(all);
 }
 
 constexpr const char* about_explore =
@@ -309,7 +310,7 @@ the limit. If all was explored: 3 a run can end with a run-time error; if none, 
 }  // namespace
 
 void add_coop_explore(command& coop) {
-  auto r = std::make_shared<request>();
+  auto r = std::make_shared<explore_request>();
   command& explore =
       add_coop_command(coop, "explore", "finds all outcomes of a program, in any order of steps",
                        [r] { return explore_file(*r); });

@@ -23,7 +23,7 @@ namespace rota::app {
 
 namespace {
 
-struct request {
+struct fuzz_request {
   std::string seeds = "1..1000";
   std::vector<std::string> languages;
   std::vector<std::string> modes;
@@ -73,7 +73,7 @@ auto with_mutant(const std::string& name) {
   };
 }
 
-coop::fuzz_options options_of(const request& r) {
+coop::fuzz_options options_of(const fuzz_request& r) {
   coop::fuzz_options o;
   read_seeds(r.seeds, o);
   if (!r.languages.empty()) o.languages.clear();
@@ -95,13 +95,13 @@ std::string headline_of(const coop::fuzz_finding& f, const coop::disagreement& d
          d.detail;
 }
 
-std::string again(const request& r, const coop::fuzz_finding& f) {
+std::string again(const fuzz_request& r, const coop::fuzz_finding& f) {
   return "rota coop fuzz --seeds " + std::to_string(f.seed) + " --language " +
          std::string(name_of(f.in)) + " --mode " + std::string(name_of(f.found.mode)) +
          (r.mutant.empty() ? "" : " --mutant " + r.mutant);
 }
 
-void print_finding(const request& r, const coop::fuzz_finding& f) {
+void print_finding(const fuzz_request& r, const coop::fuzz_finding& f) {
   std::cout << headline_of(f, f.left) << '\n';
   std::istringstream lines{f.shrunk};
   for (std::string line; std::getline(lines, line);) std::cout << "    " << line << '\n';
@@ -153,7 +153,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 }
 
 // The shrunk program as a file that can be run, and the whole one beside it.
-void save(const request& r, const coop::fuzz_finding& f) {
+void save(const fuzz_request& r, const coop::fuzz_finding& f) {
   const std::filesystem::path folder = r.save;
   const std::string name = std::string(name_of(f.in)) + '-' + std::to_string(f.seed) + '-' +
                            std::string(name_of(f.found.mode)) + '-' +
@@ -186,7 +186,7 @@ class progress {
   bool wanted_;
 };
 
-int fuzz_programs(const request& r) {
+int fuzz_programs(const fuzz_request& r) {
   coop::fuzz_options o = options_of(r);
   if (!r.save.empty()) {
     std::error_code failed;
@@ -241,7 +241,7 @@ Exit status: 0 nothing found, 1 wrong usage, 6 something found, 130 interrupted.
 }  // namespace
 
 void add_coop_fuzz(command& coop) {
-  auto r = std::make_shared<request>();
+  auto r = std::make_shared<fuzz_request>();
   command& fuzz =
       add_coop_command(coop, "fuzz", "holds semantics and schedulers together on random programs",
                        [r] { return fuzz_programs(*r); });

@@ -5,6 +5,10 @@
 #include "check.h"
 #include "command_line.h"
 #include "coop.h"
+#ifdef ROTA_APP_JOBS
+#include "cron.h"
+#include "serve/serve.h"
+#endif
 #include "topic.h"
 #include "tour.h"
 
@@ -15,8 +19,15 @@ int main(int argc, char** argv) {
   rota::app::add_tour(program);
   rota::app::add_check(program);
   rota::app::add_coop(program);
+#ifdef ROTA_APP_JOBS
+  rota::app::add_cron(program);
+#endif
   rota::app::add_topic(program);
   rota::app::add_service(program);
   rota::app::add_graph(program);
+#ifdef ROTA_APP_JOBS
+  rota::app::add_serve(program);
+  rota::app::add_job(program);
+#endif
   return rota::app::run_command_line(program, argc, argv);
 }

@@ -360,8 +360,4 @@ std::string to_hex(const schema& s, const std::string& json_text) {
   return json_reader{s}.read(parse_json(json_text));
 }
 
-std::string line_of(const ordered_json& j) {
-  return j.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 }  // namespace rota::app

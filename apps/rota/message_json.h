@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "json_line.h"
+
 namespace rota::app {
 
 // The same in words, for the help of commands.
@@ -34,9 +36,6 @@ nlohmann::ordered_json to_json(const schema& s, const std::string& hex);
 // The bytes in hex. Throws bad_input, which says what is wrong with the text, where, and what would
 // be right: "message.points[2].x: expected float64, not a string".
 std::string to_hex(const schema& s, const std::string& json_text);
-
-// One line; whatever it is, it is UTF-8.
-std::string line_of(const nlohmann::ordered_json& j);
 
 }  // namespace rota::app
 
