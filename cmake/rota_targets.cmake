@@ -25,6 +25,16 @@ function(rota_precompile target)
   endif()
 endfunction()
 
+# rota_add_shared_header(<name> <header>...)
+#
+# A target of nothing but precompiled headers, which others reuse; it has to see what they see.
+function(rota_add_shared_header name)
+  file(WRITE ${PROJECT_BINARY_DIR}/${name}.cpp "")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cpp)
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+endfunction()
+
 # rota_unite(<target>)
 #
 # Compiles the sources of a target a few at a time, if ROTA_UNITY asks for it.
@@ -109,6 +119,13 @@ function(rota_add_example file)
   add_executable(${target} ${file})
   target_link_libraries(${target} PRIVATE ${library})
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF OUTPUT_NAME ${name})
+  if(ROTA_PRECOMPILE AND library STREQUAL "rota::rota")
+    if(NOT TARGET rota_example_header)
+      rota_add_shared_header(rota_example_header <rota/rota.h>)
+      target_link_libraries(rota_example_header PRIVATE rota::rota)
+    endif()
+    target_precompile_headers(${target} REUSE_FROM rota_example_header)
+  endif()
   add_test(NAME ${target}
     COMMAND ${CMAKE_COMMAND} -D program=$<TARGET_FILE:${target}> -D expected=${expected}
             -P ${rota_source_dir}/tests/support/run_example.cmake)
@@ -190,11 +207,9 @@ function(rota_add_test_executable target library)
     set(options -O0)
   endif()
   if(NOT TARGET ${shared})
-    file(WRITE ${PROJECT_BINARY_DIR}/${shared}.cpp "")
-    add_library(${shared} OBJECT ${PROJECT_BINARY_DIR}/${shared}.cpp)
+    rota_add_shared_header(${shared} <gtest/gtest.h> <rota/rota.h>)
     rota_prepare_test(${shared} ${base})
     target_compile_options(${shared} PRIVATE ${options})
-    target_precompile_headers(${shared} PRIVATE <gtest/gtest.h> <rota/rota.h>)
   endif()
   add_executable(${target})
   rota_prepare_test(${target} ${library})
