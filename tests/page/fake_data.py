@@ -155,7 +155,7 @@ def ordinary():
         + past_runs("report", 300, 20, 86400, 3, fail=0.3) + past_runs("rotate-logs", 400, 30, 3600, 4, took=8)
     runs += [
         run("report", 501, outcome="failed", begun=ago(hours=2), note="exit code 3 is not tried again", exit_code=3),
-        run("certificates", 502, outcome="skipped", reason="paused", count=3, begun=ago(hours=12)),
+        run("certificates", 502, outcome="skipped", reason="paused", count=3, begun=ago(minutes=90)),
         run("backup", 601, phase="launched", outcome=None, begun=ago(minutes=12), log_size=200),
         run("sync", 602, phase="launched", outcome=None, begun=ago(seconds=20)),
         run("rotate-logs", 603, phase="due", outcome=None, begun=ago(seconds=40)),

@@ -34,6 +34,9 @@ it("what runs and what waits stands on the first view, with its time", () =>
     ]);
     await see(page, ".panel-attention li", "report");
     await see(page, ".panel-ended li", "3 skipped: paused");
+    const ends = await page.$$eval(".panel-ended time", (all) => all.map((e) => Date.parse(e.dateTime)));
+    assert.equal(ends.length, 6);
+    assert.deepEqual(ends, ends.toSorted((a, b) => b - a));
   }));
 
 it("jobs are found by words, state and order", () =>
