@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "event/inspector_text.h"
+#include "support/scratch_folder.h"
 
 namespace {
 
@@ -50,20 +51,6 @@ template <class T>
 std::string hex_of(const T& value) {
   return hex_of(rota::codec<T>::encode(value));
 }
-
-// A directory of our own, that goes in the end.
-class folder {
- public:
-  folder() {
-    std::string name = fs::temp_directory_path() / "rota_inspect_XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 class line_client {
  public:
@@ -121,7 +108,7 @@ bool has(const std::string& text, std::string_view part) {
 
 // A program with a topic and services, and a door.
 struct inspected_program {
-  folder home;
+  rota_test::scratch_folder home;
   rota::runtime rt{rota::options{}.with_workers(2)};
   rota::bus bus{rt};
   rota::node robot{bus, "robot"};
@@ -333,7 +320,7 @@ TEST(Inspect, AnswersWhileAllWorkersAreStuck) {
 }
 
 TEST(Inspect, TheEndIsToldAndTheSocketGoes) {
-  folder home;
+  rota_test::scratch_folder home;
   const std::string path = home / "door";
   rota::runtime rt{quiet()};
   rota::bus bus{rt};
@@ -375,7 +362,7 @@ TEST(Inspect, WhileItPublishesAProgramMayWaitForThat) {
 
 class InspectSocket : public testing::Test {
  protected:
-  folder home;
+  rota_test::scratch_folder home;
   rota::runtime rt{quiet()};
   rota::bus bus{rt};
 

@@ -155,12 +155,12 @@ TEST_F(launcher_programs, directory_umask_nice_and_limits_are_those_of_the_job) 
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &here), 0);
   const definition d =
       with_surroundings(shell_job("pwd; umask; nice; ulimit -n"), [&](surroundings& s) {
-        s.directory = directory_;
+        s.directory = directory_.path();
         s.umask = 027;
         s.nice = 5;
       });
   run_job(1, d);
-  EXPECT_EQ(log(1), directory_ + "\n0027\n5\n" + std::to_string(here.rlim_cur) + "\n");
+  EXPECT_EQ(log(1), directory_.path() + "\n0027\n5\n" + std::to_string(here.rlim_cur) + "\n");
   rlimit back = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &back), 0);
   EXPECT_EQ(back.rlim_cur, back.rlim_max);

@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/scratch_folder.h"
+
 namespace rota::job::launcher_tests {
 
 // Long enough for a busy machine; what is promised happens at once.
@@ -96,21 +98,17 @@ inline run run_of(run_id id) {
 class launcher_fixture : public ::testing::Test {
  protected:
   launcher_fixture() {
-    std::string pattern = ::testing::TempDir() + "rota_launcher_XXXXXX";
-    directory_ = ::mkdtemp(pattern.data());
     // Others are to be able to enter it; what is secret has directories of its own.
-    ::chmod(directory_.c_str(), 0755);
+    ::chmod(directory_.path().c_str(), 0755);
   }
 
   ~launcher_fixture() override {
     launcher_.reset();
     for (const pid_t pid : to_kill_)
       if (pid > 1 || pid < -1) ::kill(pid, SIGKILL);  // the others are not of one program
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
   }
 
-  std::string path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string path(const std::string& name) const { return directory_ / name; }
 
   process_launcher_options options() const {
     return {.runner = runner_path(), .runs = path("runs"), .logs = path("logs")};
@@ -164,7 +162,7 @@ class launcher_fixture : public ::testing::Test {
   std::map<run_id, std::vector<pid_t>> started_;
   std::map<run_id, std::vector<run_result>> over_;
   std::vector<pid_t> to_kill_;  // what is left when a test fails
-  std::string directory_;
+  rota_test::scratch_folder directory_;
   std::unique_ptr<process_launcher> launcher_;
 };
 

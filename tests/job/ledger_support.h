@@ -4,15 +4,15 @@
 
 #include <rota/job/sqlite_ledger.h>
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "support/scratch_folder.h"
 
 namespace rota_ledger_test {
 
@@ -24,31 +24,18 @@ inline instant at(std::int64_t ms) { return instant{std::chrono::milliseconds{ms
 class folder {
  public:
   // In memory where there is such a place, since most tests ask little of the disk and sync a lot.
-  explicit folder(bool on_disk = false) {
-    const std::string memory = "/dev/shm";
-    const auto above = !on_disk && ::access(memory.c_str(), W_OK) == 0
-                           ? std::filesystem::path(memory)
-                           : std::filesystem::temp_directory_path();
-    std::string name = (above / "rota_ledger_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error("mkdtemp");
-    }
-    path_ = name;
-  }
-  ~folder() {
-    std::error_code ignored;  // what is left lies in the directory for such things
-    std::filesystem::remove_all(path_, ignored);
-  }
-  folder(const folder&) = delete;
-  folder& operator=(const folder&) = delete;
+  explicit folder(bool on_disk = false)
+      : folder_(!on_disk && ::access("/dev/shm", W_OK) == 0
+                    ? std::filesystem::path("/dev/shm")
+                    : std::filesystem::temp_directory_path()) {}
 
-  std::string path() const { return path_; }
-  std::string store() const { return path_ + "/ledger.db"; }
+  std::string path() const { return folder_.path(); }
+  std::string store() const { return folder_ / "ledger.db"; }
 
   // Names that begin so.
   std::vector<std::string> files(const std::string& begin) const {
     std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       if (entry.path().filename().string().starts_with(begin)) {
         found.push_back(entry.path().string());
       }
@@ -57,7 +44,7 @@ class folder {
   }
 
  private:
-  std::string path_;
+  rota_test::scratch_folder folder_;
 };
 
 inline ledger_options when(std::int64_t ms) {

@@ -3,14 +3,13 @@
 #include <rota/job/scheduler.h>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 
+#include "support/scratch_folder.h"
 #include "support/tasks.h"
 
 namespace {
@@ -227,11 +226,7 @@ TEST(Scheduler, TheDestructorStopsFunctionsAndWaitsForThem) {
 }
 
 TEST(Scheduler, M1WithAStoreTheLastOfTheMissedInstantsRuns) {
-  namespace fs = std::filesystem;
-  const fs::path folder =
-      fs::temp_directory_path() / ("rota_scheduler_" + std::to_string(::getpid()));
-  fs::create_directory(folder);
-  fs::permissions(folder, fs::perms::owner_all);
+  const rota_test::scratch_folder folder;
   rota::scheduler_options o;
   o.store = folder / "jobs.db";
   std::atomic<int> runs{0};
@@ -257,7 +252,6 @@ TEST(Scheduler, M1WithAStoreTheLastOfTheMissedInstantsRuns) {
     EXPECT_EQ(last, at("2026-01-01T04:00:00Z").time_since_epoch().count());
   }
   EXPECT_EQ(runs, 2);
-  fs::remove_all(folder);
 }
 
 TEST(Scheduler, T4EveryKeepsItsPhaseOnTheRealClock) {

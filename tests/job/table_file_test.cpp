@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "job/tables.h"
+#include "support/scratch_folder.h"
 
 namespace rota::job::test {
 namespace {
@@ -22,17 +23,7 @@ namespace fs = std::filesystem;
 
 class TableFile : public testing::Test {
  protected:
-  TableFile() {
-    std::string name = (fs::temp_directory_path() / "rota_table_XXXXXX").string();
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  ~TableFile() override {
-    chmod(folder_.c_str(), 0700);
-    fs::remove_all(folder_);
-  }
-
-  std::string path(const std::string& name) const { return folder_ + '/' + name; }
+  std::string path(const std::string& name) const { return folder_ / name; }
 
   std::string make(const std::string& name, const std::string& text, mode_t mode = 0644) {
     std::ofstream{path(name), std::ios::binary} << text;
@@ -40,7 +31,7 @@ class TableFile : public testing::Test {
     return path(name);
   }
 
-  std::string folder_;
+  rota_test::scratch_folder folder_;
 };
 
 TEST_F(TableFile, AFileOfOneselfIsRead) {
@@ -98,7 +89,8 @@ TEST_F(TableFile, S1TheFileIsThatOfTheExpectedUserOrOfRoot) {
     EXPECT_EQ(open_table(path("tab"), {.user = somebody}).owner, somebody);
   } else {
     // In a directory of root it is the file that is wrong.
-    const std::string moved = "/tmp/" + std::filesystem::path(folder_).filename().string() + ".tab";
+    const std::string moved =
+        "/tmp/" + std::filesystem::path(folder_.path()).filename().string() + ".tab";
     std::ofstream{moved} << "";
     EXPECT_EQ(open_table(moved, {.user = somebody}).fault, table_fault::wrong_owner);
     EXPECT_TRUE(open_table(moved));
@@ -127,7 +119,7 @@ TEST_F(TableFile, S1TheDirectoryIsThatOfTheExpectedUserOrOfRoot) {
   make("tab", "");
   const uid_t somebody = 54321;
   if (geteuid() == 0) {
-    ASSERT_EQ(chown(folder_.c_str(), somebody, static_cast<gid_t>(-1)), 0);
+    ASSERT_EQ(chown(folder_.path().c_str(), somebody, static_cast<gid_t>(-1)), 0);
     EXPECT_EQ(open_table(path("tab")).fault, table_fault::directory_owner);
     EXPECT_TRUE(open_table(path("tab"), {.user = somebody}));
   } else {
@@ -138,11 +130,11 @@ TEST_F(TableFile, S1TheDirectoryIsThatOfTheExpectedUserOrOfRoot) {
 
 TEST_F(TableFile, S1OthersCannotPutFilesIntoTheDirectory) {
   make("tab", "");
-  chmod(folder_.c_str(), 0775);
+  chmod(folder_.path().c_str(), 0775);
   EXPECT_EQ(open_table(path("tab")).fault, table_fault::directory_writable);
-  chmod(folder_.c_str(), 0777);
+  chmod(folder_.path().c_str(), 0777);
   EXPECT_EQ(open_table(path("tab")).fault, table_fault::directory_writable);
-  chmod(folder_.c_str(), 01730);  // /var/spool/cron/crontabs
+  chmod(folder_.path().c_str(), 01730);  // /var/spool/cron/crontabs
   EXPECT_TRUE(open_table(path("tab")));
 }
 
@@ -185,8 +177,9 @@ TEST_F(TableFile, TablesOfADirectoryAreListed) {
        {"b.toml", "a.toml", ".hidden.toml", "php", "php.dpkg-old", "x~", "B_1-2"})
     make(name, "");
   using names = std::vector<std::string>;
-  EXPECT_EQ(list_tables(folder_, table_form::toml), (names{path("a.toml"), path("b.toml")}));
-  EXPECT_EQ(list_tables(folder_, table_form::system_crontab), (names{path("B_1-2"), path("php")}));
+  EXPECT_EQ(list_tables(folder_.path(), table_form::toml), (names{path("a.toml"), path("b.toml")}));
+  EXPECT_EQ(list_tables(folder_.path(), table_form::system_crontab),
+            (names{path("B_1-2"), path("php")}));
   EXPECT_EQ(list_tables(path("none"), table_form::toml), std::nullopt);
 }
 

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <stdexcept>
 #include <string>
+
+#include "support/scratch_folder.h"
 
 namespace rota_test {
 
@@ -17,11 +18,7 @@ class zone_folder {
  public:
   zone_folder() {
     if (const char* const before = ::getenv("TZDIR")) before_ = before;
-    std::string name = (std::filesystem::temp_directory_path() / "rota_zones_").string();
-    name.append(6, 'X');
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-    path_ = name;
-    ::setenv("TZDIR", name.c_str(), 1);
+    ::setenv("TZDIR", folder_.path().c_str(), 1);
   }
   zone_folder(const zone_folder&) = delete;
   zone_folder& operator=(const zone_folder&) = delete;
@@ -30,24 +27,22 @@ class zone_folder {
       ::unsetenv("TZDIR");
     else
       ::setenv("TZDIR", before_.c_str(), 1);
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
   }
 
   // Where the file of a zone is.
-  std::filesystem::path operator/(const std::string& zone) const { return path_ / zone; }
+  std::filesystem::path operator/(const std::string& zone) const { return folder_ / zone; }
 
   // Makes `zone` what the machine's Etc/`like` is, in a new file.
   void put(const std::string& like, const std::string& zone) const {
     const std::filesystem::path machine = before_.empty() ? "/usr/share/zoneinfo" : before_;
-    std::filesystem::create_directories((path_ / zone).parent_path());
-    std::filesystem::copy_file(machine / "Etc" / like, path_ / "fresh");
-    std::filesystem::rename(path_ / "fresh", path_ / zone);
+    std::filesystem::create_directories((*this / zone).parent_path());
+    std::filesystem::copy_file(machine / "Etc" / like, folder_ / "fresh");
+    std::filesystem::rename(folder_ / "fresh", folder_ / zone);
   }
 
  private:
   std::string before_;
-  std::filesystem::path path_;
+  scratch_folder folder_;
 };
 
 }  // namespace rota_test
