@@ -20,6 +20,7 @@ namespace {
 using rota::detail::fork_deque;
 using rota::detail::rng;
 using rota::test::spin;
+using rota::test::yield_sometimes;
 
 struct element {
   std::uint64_t number = 0;
@@ -74,6 +75,7 @@ class contest {
         forked.push_back(&e);
         if (random.below(8) == 0) spin(random.below(10));
       }
+      yield_sometimes(random, 256);
       const std::size_t keep = random.below(3) == 0 ? forked.size() / 2 : 0;
       while (forked.size() > keep) {
         // A pop that fails was stolen, and then so were all the older ones.
@@ -105,7 +107,7 @@ class contest {
         stolen_.fetch_add(1, std::memory_order_relaxed);
       } else {
         spin(random.below(20));
-        if (random.below(256) == 0) std::this_thread::yield();
+        yield_sometimes(random, 256);
       }
     }
   }

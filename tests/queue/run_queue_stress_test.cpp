@@ -24,6 +24,7 @@ using rota::detail::job;
 using rota::detail::rng;
 using rota::detail::run_queue;
 using rota::test::spin;
+using rota::test::yield_sometimes;
 
 struct numbered : job {
   std::uint64_t number = 0;
@@ -82,6 +83,7 @@ class contest {
         n.payload = next * 3 + 1;
         queue_.push(&n);
       }
+      yield_sometimes(random, 64);
       const std::uint64_t pops = random.below(24);
       for (std::uint64_t i = 0; i < pops; ++i)
         if (job* j = queue_.pop()) take(j, last);
@@ -102,7 +104,7 @@ class contest {
       stolen_.fetch_add(n, std::memory_order_relaxed);
       if (n == 0) {
         spin(random.below(50));
-        if (random.below(64) == 0) std::this_thread::yield();
+        yield_sometimes(random, 64);
       }
     }
   }

@@ -70,6 +70,12 @@ inline void spin(std::uint64_t pauses) {
   for (std::uint64_t i = 0; i < pauses; ++i) real_sync::pause();
 }
 
+// Lets others run, once in `often` calls: where threads share a processor, one of them is through with
+// a short contest before another has begun.
+inline void yield_sometimes(detail::rng& random, std::uint64_t often) {
+  if (random.below(often) == 0) std::this_thread::yield();
+}
+
 // Spins, and lets others run when that takes long: there may be fewer processors than threads.
 template <class Condition>
 void spin_until(Condition&& condition) {
