@@ -70,9 +70,9 @@ inline void spin(std::uint64_t pauses) {
   for (std::uint64_t i = 0; i < pauses; ++i) real_sync::pause();
 }
 
-// Lets others run, once in `often` calls: where threads share a processor, one of them is through with
-// a short contest before another has begun.
-inline void yield_sometimes(detail::rng& random, std::uint64_t often) {
+// Lets others run, once in `often` calls: where threads share a processor, one of them is through
+// with a short contest before another has begun.
+inline void yield_sometimes(rota::detail::rng& random, std::uint64_t often) {
   if (random.below(often) == 0) std::this_thread::yield();
 }
 
