@@ -248,7 +248,7 @@ const overAt = (run) => parse(run.finished ?? run.recorded) ?? 0;
 
 function ended() {
   const version = Math.max(state.epoch, state.ended);
-  // They come by their number, and one that took long is over after those behind it.
+  // They come by their number, and one that took long is over after those behind it: after up to 24 of them, here.
   const { data } = resource("ended", version, () => get("runs", { phase: "over", limit: 30 }), 2000);
   const runs = [...(data?.runs ?? [])].sort((a, b) => overAt(b) - overAt(a)).slice(0, 6);
   return words.section(
