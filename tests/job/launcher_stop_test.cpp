@@ -1,8 +1,11 @@
-// When a run is over, and how it is stopped (rules O2 and C4). A broken promise shows as a hang,
-// which the limit of until() turns into a failure, or as a process that is left.
+// When a run is over, how it is stopped, and whose children are whose (rules O2, C4 and K5). A
+// broken promise shows as a hang, which the limit of until() turns into a failure, or as a process
+// that is left.
 #include <rota/job/process_launcher.h>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <string>
@@ -107,6 +110,32 @@ TEST_F(launcher_stop, who_has_left_the_group_is_left_alone) {
   ASSERT_TRUE(until_over(1));
   EXPECT_EQ(over_[1][0].outcome, outcome::cancelled);
   EXPECT_TRUE(is_alive(other));
+}
+
+TEST_F(launcher_stop, k5_a_runner_takes_in_the_orphans_of_its_program) {
+  // The inner shell is gone when its child is looked at.
+  const definition d =
+      shell_job("sh -c 'sleep 1000 & echo $! > " + path("pid") + "'; echo up; exec sleep 1000");
+  launcher().start(run_of(1), d);
+  const pid_t orphan = pid_in("pid");
+  ASSERT_TRUE(until([&] { return log(1) == "up\n"; }));
+  const std::string stat = read_all("/proc/" + std::to_string(orphan) + "/stat");
+  const pid_t parent = std::stoi(stat.substr(stat.rfind(')') + 4));  // after the state
+  EXPECT_EQ(read_all("/proc/" + std::to_string(parent) + "/comm"), "rota-runner\n");
+  launcher().stop(1);
+  ASSERT_TRUE(until_over(1));
+  EXPECT_TRUE(until([&] { return !is_alive(orphan); }));
+}
+
+TEST_F(launcher_stop, k5_children_of_the_program_around_the_launcher_are_left_to_it) {
+  const pid_t ours = ::fork();
+  ASSERT_GE(ours, 0);
+  if (ours == 0) ::_exit(7);
+  for (run_id id = 1; id <= 5; ++id) EXPECT_EQ(run_job(id, argv_job({"true"})).exit_code, 0);
+  launcher_.reset();  // which waits for a child of its own
+  int status = 0;
+  ASSERT_EQ(::waitpid(ours, &status, 0), ours);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
 TEST_F(launcher_stop, a_program_that_is_stopped_hears_the_end_of_its_time) {
