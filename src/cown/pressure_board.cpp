@@ -39,6 +39,14 @@ void will_free(const std::vector<behaviour*>& tokens) noexcept {
     will_write(&slot::named(next));
 }
 
+// What becomes of a cown, for a trace.
+void note(trace_kind kind, const cown_base& c) noexcept {
+  const worker* const w = worker::here();
+  if (!w || !w->trace()) [[likely]]
+    return;
+  w->trace()->add({.at = trace_time(), .subject = &c, .kind = kind});
+}
+
 // Cowns that something is yet to be done with. Few, mostly, so that no memory is asked for.
 class todo_list {
  public:
@@ -269,6 +277,7 @@ bool pressure_board::mute(behaviour& b) noexcept {
     if (next && behaviour::of(slot::named(next)).is(behaviour::member)) continue;
     set_normal(c);
     add(c.state_, cown_base::low);
+    note(trace_kind::mute, c);
     c.side().muted_at = &s;
     ++muted;
   }
@@ -323,13 +332,16 @@ void pressure_board::set_high(cown_base& c) {
     // Whoever has not seen it has written where it goes: we see that.
     sync::heavy_fence();
   }
+  if (c.is(cown_base::low)) note(trace_kind::unmute, c);
   add(c.state_, cown_base::high);
   take(c.state_, cown_base::low);
+  note(trace_kind::overload, c);
 }
 
 void pressure_board::set_normal(cown_base& c) noexcept {
   if (!c.is(cown_base::high)) return;
   take(c.state_, cown_base::high);
+  note(trace_kind::relief, c);
   if (count_high(-1) != 0) return;
   const unsigned calms = calms_.load(sync::memory_order_relaxed) + 1;
   calms_.store(calms % calms_until_rest, sync::memory_order_relaxed);
@@ -368,6 +380,7 @@ void pressure_board::free_muted(dispatch& d, cown_base& first) {
         cown_base& c = s.cown();
         const bool is_long = d.is_long(c);
         take(c.state_, cown_base::low);
+        note(trace_kind::unmute, c);
         if (is_long)
           set_high(c);
         else

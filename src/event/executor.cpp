@@ -57,14 +57,13 @@ void executor::leave() noexcept {
 
 task<void> executor::runner(unsigned number, hand in) {
   this_task::set_name("event runner " + std::to_string(number));
-  const bool watched = state_of(runtime_).settings().watchdog.count() > 0;
   try {
     while (!stopping_.load(sync::memory_order_relaxed)) {
       aftermath then;
       in.taken = schedule_.take(then);
       settle(std::exchange(then, {}));
       while (in.taken) {
-        const run_end end = run(*in.taken, watched);
+        const run_end end = run(*in.taken);
         in.taken = end == run_end::detached
                        ? schedule_.take(then)
                        : schedule_.finish_and_take(*in.taken, end == run_end::more, then);
@@ -79,14 +78,19 @@ task<void> executor::runner(unsigned number, hand in) {
 }
 
 // Not part of the coroutine, which must not know the worker.
-[[gnu::noinline]] run_end executor::run(handler& h, bool watched) noexcept {
+[[gnu::noinline]] run_end executor::run(handler& h) noexcept {
   h.runs_on_ = this;
   h.runs_here();
-  if (!watched) return h.run();
   worker& w = *worker::here();
-  w.set_running_name(state_of(runtime_).lasting(h.name()));
+  if (!w.wants_names()) [[likely]]
+    return h.run();
+  const char* const name = state_of(runtime_).lasting(h.name());
+  w.set_running_name(name);
+  const std::int64_t began = trace_time();
   const run_end end = h.run();
   w.set_running_name(nullptr);
+  if (trace_ring* const to = w.trace())
+    to->add({.at = began, .until = trace_time(), .text = name, .kind = trace_kind::handler});
   return end;
 }
 

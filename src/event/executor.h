@@ -68,7 +68,7 @@ class executor {
   };
 
   task<void> runner(unsigned number, hand in);
-  run_end run(handler& h, bool watched) noexcept;
+  run_end run(handler& h) noexcept;
   void settle(aftermath then) noexcept;
   void leave() noexcept;
 

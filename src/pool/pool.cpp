@@ -63,6 +63,9 @@ void pool::post(job* j) {
   }
   visitors_.fetch_add(1, sync::memory_order_relaxed);
   j->ready_at = 0;  // it has not waited elsewhere
+  if constexpr (!sync::is_explored)
+    if (tracer* const t = existing_tracer(); t && t->is_on()) [[unlikely]]
+      t->add({.at = trace_time(), .subject = j, .kind = trace_kind::ready});
   // Published first, then somebody is chosen: the other way round a worker that was chosen, and is
   // awake already, could look too early (specs/idle_set).
   injector_.put(j);
@@ -160,6 +163,15 @@ timer_driver& pool::timers_or(std::unique_ptr<timer_driver> (*make)(pool&)) {
     timers_.store(owned_timers_.get(), sync::memory_order_release);
   }
   return *owned_timers_;
+}
+
+tracer& pool::tracer_or_new() {
+  std::lock_guard guard{timers_mutex_};
+  if (!owned_tracer_) {
+    owned_tracer_ = std::make_unique<tracer>(size());
+    tracer_.store(owned_tracer_.get(), sync::memory_order_release);
+  }
+  return *owned_tracer_;
 }
 
 bool pool::timers_pending() const noexcept {

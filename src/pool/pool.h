@@ -15,6 +15,7 @@
 #include <rota/base/job.h>
 #include <rota/base/spin_lock.h>
 #include <rota/base/sync.h>
+#include <rota/base/trace.h>
 #include <rota/pool/options.h>
 #include <rota/pool/stats.h>
 #include <rota/queue/inbox.h>
@@ -44,6 +45,11 @@ class timer_driver {
   virtual sync::time_point next(unsigned of) const noexcept = 0;
 };
 
+struct task_identity {
+  std::uint32_t number = 0;
+  const char* name = nullptr;
+};
+
 // What the pool asks of the layer above.
 struct pool_hooks {
   // Makes a job of a fork that was taken over. Runs on the worker that took it.
@@ -52,8 +58,11 @@ struct pool_hooks {
   // Whether the pool, and nobody else, will queue a job that watches. Called under a lock.
   bool (*claim)(job& j) = nullptr;
 
-  // Where a suspended job will go on. Asked only if there is a watchdog.
+  // Where a suspended job will go on. Asked only if there is a watchdog or a trace.
   std::source_location (*where)(const job& j) = nullptr;
+
+  // The number of a task, and its name: null, or a text that lasts. Asked only if there is a trace.
+  task_identity (*identify)(const job& j) = nullptr;
 
   // Nothing runs, nothing is queued, no timer is set and nothing outside is expected.
   // If is_quiet(departures) still holds, that is so.
@@ -151,6 +160,10 @@ class pool {
   timer_driver& timers_or(std::unique_ptr<timer_driver> (*make)(pool&));
   timer_driver* timers() const noexcept { return timers_.load(sync::memory_order_acquire); }
 
+  // The tracer, made when it is first asked for; the second gives null before that. Any thread.
+  tracer& tracer_or_new();
+  tracer* existing_tracer() const noexcept { return tracer_.load(sync::memory_order_acquire); }
+
   // Whether nothing runs and nothing can: true if nobody left the idle set since `departures` was
   // read, and there is nothing for those in it to do.
   bool is_quiet(std::uint64_t departures) const noexcept;
@@ -199,6 +212,8 @@ class pool {
   sync::atomic<timer_driver*> timers_{nullptr};
   sync::mutex timers_mutex_;
   std::unique_ptr<timer_driver> owned_timers_;  // guarded by timers_mutex_
+  sync::atomic<tracer*> tracer_{nullptr};
+  std::unique_ptr<tracer> owned_tracer_;  // guarded by timers_mutex_
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> lookout_{idle_set::nobody};
   sync::atomic<unsigned> resting_{0};  // how many workers rest

@@ -75,21 +75,30 @@ worker::worker(pool& home, unsigned index)
 
 // --- queueing -----------------------------------------------------------------------------------
 
-void worker::push_strict(job* j) { strict_queue_->push(j); }
+[[gnu::noinline]] void worker::push_specially(job* j) {
+  if (trace_) note(trace_kind::ready, j);
+  if (strict_)
+    strict_queue_->push(j);
+  else
+    line_up(j);
+}
 
 void worker::wake_one() noexcept { home_.wake_one(index_); }
 
 void worker::ready(job* j) {
-  if (strict_) [[unlikely]] {
-    if (strict_queue_->has_place(j))
-      strict_queue_->enable(j);
-    else
-      strict_queue_->push(j);
-    return;
+  if (!plain_) [[unlikely]] {
+    if (trace_) note(trace_kind::ready, j);
+    if (strict_) {
+      if (strict_queue_->has_place(j))
+        strict_queue_->enable(j);
+      else
+        strict_queue_->push(j);
+      return;
+    }
   }
   // relaxed: only we fill the slot.
   if (next_.load(sync::memory_order_relaxed) != nullptr || !may_bypass()) {
-    push(j);
+    line_up(j);
     return;
   }
   j->ready_at = static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed));
@@ -198,6 +207,7 @@ void worker::look_at_watchers() {
   // What is found now came after the last look.
   const std::uint64_t since = last_look_;
   last_look_ = points_.load(sync::memory_order_relaxed);
+  if constexpr (!sync::is_explored) look_for_trace();
   look_at_watchers();
   take_mail(since);
   if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
@@ -266,18 +276,19 @@ inline void worker::record_delay(const job* j) noexcept {
 
 [[gnu::noinline]] void worker::prepare_step(job* j) {
   if (!strict_) record_delay(j);
-  if (!home_.watched_) return;
+  if (!home_.watched_ && !trace_) return;
+  const char* name = nullptr;
   const std::uint32_t state = j->state_.load(sync::memory_order_relaxed);
-  if (!(state & job::is_behaviour)) {
-    name_.store(nullptr, sync::memory_order_relaxed);
+  if (state & job::is_behaviour) {
+    j->state_.store(state | job::says_name, sync::memory_order_relaxed);
+    j->frame.resume();
+    j->state_.store(state, sync::memory_order_relaxed);
+    name = reinterpret_cast<const char*>(std::exchange(j->link, nullptr));
+  } else {
     where_.store(home_.hooks_.where(*j), sync::memory_order_relaxed);
-    return;
   }
-  j->state_.store(state | job::says_name, sync::memory_order_relaxed);
-  j->frame.resume();
-  j->state_.store(state, sync::memory_order_relaxed);
-  name_.store(reinterpret_cast<const char*>(std::exchange(j->link, nullptr)),
-              sync::memory_order_relaxed);
+  name_.store(name, sync::memory_order_relaxed);
+  if (trace_) begin_traced_step(*j, name);
 }
 
 // A slice of transfers is over: gives way if others wait and the step has had its share.
@@ -342,6 +353,7 @@ void worker::main() {
     }
     run(j);
   }
+  end_traced_step();
   sync::thread_slot<worker>::set(nullptr);
 }
 
@@ -360,8 +372,10 @@ bool worker::help() {
     sync::yield_thread();
     return false;
   }
+  const trace_record outer_step = end_traced_step();
   run(j);
   set_current(outer);
+  resume_traced_step(outer_step);
   return true;
 }
 
@@ -402,12 +416,14 @@ bool worker::steal_from(worker& victim) {
     }
     bump(steals_);
     bump(stolen_, n);
+    if (trace_) note(trace_kind::steal, &victim, static_cast<std::uint32_t>(n));
     // While we carried it nobody saw it, and we may not count as a searcher (specs/idle_set).
     if (n > 1) offer_work();
     return true;
   }
   if (void* fork = victim.forks_.steal()) {
     bump(forks_taken_);
+    if (trace_) note(trace_kind::steal, &victim, 1);
     job* j = home_.hooks_.adopt_fork(*this, fork);
     j->ready_at = static_cast<std::uint32_t>(points());
     ring_.push(j);
@@ -509,6 +525,7 @@ void worker::rest() noexcept {
     auto until = sync::now() + rests_when_.rest_length();
     if (timer_driver* t = home_.timers()) until = std::min(until, t->next(index_));
     bump(rests_);
+    const traced_pause traced{*this, trace_kind::rest};
     resting_.store(1, sync::memory_order_relaxed);
     // If who calls us misses us, the end of the rest is near.
     while (sync::now() < until && resting_.load(sync::memory_order_relaxed) != 0)
@@ -542,6 +559,7 @@ bool worker::end_rest() noexcept {
 // --- searching and sleeping ---------------------------------------------------------------------
 
 [[gnu::noinline]] job* worker::search() {
+  end_traced_step();
   ring_.trim();
   weigh();
   if (is_tired_) rest();
@@ -630,6 +648,7 @@ bool worker::sleep_until_work() {
     deadline = std::min(deadline, sync::now() + first_nap * (1u << std::min(naps_, nap_doublings)));
   }
   bump(parks_);
+  const traced_pause traced{*this, trace_kind::park};
   const bool notified = notifier_.park_until(deadline);
   // Who finds work resigns in found_work(); until then it stays the lookout.
   naps_ = notified ? 0 : naps_ + 1;

@@ -19,6 +19,7 @@
 #include <rota/base/job.h>
 #include <rota/base/rng.h>
 #include <rota/base/sync.h>
+#include <rota/base/trace.h>
 #include <rota/park/event_notifier.h>
 #include <rota/pool/stats.h>
 #include <rota/queue/fork_deque.h>
@@ -60,11 +61,9 @@ class alignas(64) worker {
 
   // Queues a job behind everything that is queued.
   void push(job* j) {
-    if (strict_) [[unlikely]]
-      return push_strict(j);
-    j->ready_at = static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed));
-    ring_.push(j);
-    if (shared_) offer_work();
+    if (!plain_) [[unlikely]]
+      return push_specially(j);
+    line_up(j);
   }
 
   // Queues a job that was just made ready; it may bypass the queue within the credit.
@@ -89,10 +88,14 @@ class alignas(64) worker {
   // is ready here, and the job may go on. False: it gives way.
   bool pass_point();
 
-  // With a watchdog: what the running job is busy with. Null, or a text that stays for ever.
+  // Whether somebody wants to know what the running job is busy with: a watchdog, or a trace.
+  bool wants_names() const noexcept { return !plain_; }
+  // Null, or a text that stays for ever.
   void set_running_name(const char* name) noexcept {
     name_.store(name, sync::memory_order_relaxed);
   }
+  // Where to write what happens here; null while there is no trace.
+  trace_ring* trace() const noexcept { return trace_; }
 
   // --- fork-join ---
 
@@ -147,7 +150,13 @@ class alignas(64) worker {
     c.store(c.load(sync::memory_order_relaxed) + by, sync::memory_order_relaxed);
   }
 
-  void push_strict(job* j);
+  // The rear of the run queue.
+  void line_up(job* j) {
+    j->ready_at = static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed));
+    ring_.push(j);
+    if (shared_) offer_work();
+  }
+  void push_specially(job* j);
   void wake_one() noexcept;
   job* pick();
   job* pick_strict();
@@ -157,6 +166,31 @@ class alignas(64) worker {
   job* take_next() noexcept;
   void run(job* j);
   void prepare_step(job* j);
+
+  // See worker_trace.cpp.
+  void look_for_trace() noexcept;
+  void note(trace_kind kind, const void* subject, std::uint32_t number = 0) noexcept;
+  void begin_traced_step(const job& j, const char* name) noexcept;
+  trace_record end_traced_step() noexcept;
+  void resume_traced_step(const trace_record& outer) noexcept;
+
+  // A time in which the worker does nothing.
+  class traced_pause {
+   public:
+    traced_pause(const worker& w, trace_kind kind) noexcept : to_(w.trace_), kind_(kind) {
+      if (to_) began_ = trace_time();
+    }
+    traced_pause(const traced_pause&) = delete;
+    traced_pause& operator=(const traced_pause&) = delete;
+    ~traced_pause() {
+      if (to_) to_->add({.at = began_, .until = trace_time(), .kind = kind_});
+    }
+
+   private:
+    trace_ring* const to_;
+    const trace_kind kind_;
+    std::int64_t began_ = 0;
+  };
   bool give_up(std::coroutine_handle<> frame);
   void settle_forks();
   void look();
@@ -185,7 +219,7 @@ class alignas(64) worker {
   const unsigned index_;
   const bool strict_;
   const bool shared_;
-  const bool plain_;  // neither strict nor watched: the common case
+  bool plain_;  // neither strict nor watched nor traced: the common case
 
   std::coroutine_handle<> hand_over_{};
   int slice_ = 1;         // transfers until give_up() looks
@@ -237,6 +271,9 @@ class alignas(64) worker {
   counter parks_{0}, rests_{0}, max_delay_{0};
   std::array<counter, short_delays> delays_{};  // waits of 0, 1, 2, ... points
   std::array<counter, 33> long_delays_{};       // longer ones, by their highest bit
+
+  trace_ring* trace_ = nullptr;  // null while there is no trace
+  trace_record step_;            // the step that runs, if it is traced
 
   event_notifier notifier_;
   sync::atomic<std::uint32_t> resting_{0};  // 1 while it rests; also the futex

@@ -45,6 +45,13 @@ stats runtime::statistics() const { return state_->workers().statistics(); }
 
 std::string runtime::dump() const { return state_->dump(); }
 
+void runtime::trace_to(const std::string& file) { state_->workers().tracer_or_new().start(file); }
+
+trace_summary runtime::stop_trace() {
+  detail::tracer* const t = state_->workers().existing_tracer();
+  return t ? t->stop() : trace_summary{};
+}
+
 unsigned runtime::workers() const noexcept { return state_->workers().size(); }
 
 outside::outside(runtime& rt) noexcept : state_(rt.state_.get()) {

@@ -18,7 +18,7 @@ namespace {
 
 // Control blocks that a worker keeps before it gives half to the depot, and numbers it draws at
 // once.
-constexpr std::uint32_t keep = 1024;
+constexpr std::uint32_t most_kept = 1024;
 constexpr std::uint32_t id_batch = 256;
 
 }  // namespace
@@ -38,7 +38,7 @@ runtime_state::runtime_state(options o)
       unobserved_(options_.on_unobserved
                       ? std::make_shared<const unobserved>(options_.on_unobserved)
                       : nullptr),
-      pool_(options_, pool_hooks{fork_access::adopt, claim_job, where, quiet, this}),
+      pool_(options_, pool_hooks{fork_access::adopt, claim_job, where, identify, quiet, this}),
       blocking_(options_.blocking_threads),
       lists_(pool_.size()) {
   pool_.start();
@@ -54,7 +54,8 @@ runtime_state::~runtime_state() {
     wait_for_standstill();
   }
   pool_.stop();
-  blocking_.stop();  // its calls live in frames
+  if (tracer* const t = pool_.existing_tracer()) t->end();  // its records name tasks
+  blocking_.stop();                                         // its calls live in frames
   if (watchdog_.joinable()) {
     watchdog_off_.store(1, sync::memory_order_relaxed);
     sync::futex_wake(watchdog_off_);
@@ -142,10 +143,10 @@ void runtime_state::free(activity* a, worker* w) noexcept {
   }
   free_list& list = lists_[w->index()];
   put(list);
-  if (list.count <= keep) [[likely]]
+  if (list.count <= most_kept) [[likely]]
     return;
   spin_guard guard{depot_lock_};
-  while (list.count > keep / 2) {
+  while (list.count > most_kept / 2) {
     activity* surplus = list.first;
     list.first = next_free(*surplus);
     --list.count;
@@ -170,7 +171,7 @@ void runtime_state::refill(free_list& list) {
 }
 
 void runtime_state::take_from_depot(free_list& list) {
-  for (std::uint32_t i = 0; i < keep / 2 && depot_.first; ++i) {
+  for (std::uint32_t i = 0; i < most_kept / 2 && depot_.first; ++i) {
     activity* a = depot_.first;
     depot_.first = next_free(*a);
     --depot_.count;
@@ -254,6 +255,13 @@ bool runtime_state::claim_job(job& j) { return static_cast<activity&>(j).claim()
 
 std::source_location runtime_state::where(const job& j) {
   return fork_access::promise_of(j.frame).where();
+}
+
+task_identity runtime_state::identify(const job& j) {
+  const activity& a = activity::root_of(static_cast<const activity&>(j));
+  runtime_state& home = of(a);
+  const std::string name = home.name_of(a);
+  return {a.id_.load(sync::memory_order_relaxed), name.empty() ? nullptr : home.lasting(name)};
 }
 
 void runtime_state::quiet(void* self, std::uint64_t departures) {

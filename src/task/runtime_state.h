@@ -111,6 +111,7 @@ class runtime_state {
   void add_slab();
   static bool claim_job(job& j);
   static std::source_location where(const job& j);
+  static task_identity identify(const job& j);
   static void quiet(void* self, std::uint64_t departures);
   void drop_extras(activity& a) noexcept;
   std::string name_of(const activity& a);

@@ -16,6 +16,7 @@
 #ifndef ROTA_TASK_RUNTIME_H
 #define ROTA_TASK_RUNTIME_H
 
+#include <rota/base/trace.h>
 #include <rota/pool/options.h>
 #include <rota/pool/stats.h>
 #include <rota/task/core.h>
@@ -106,6 +107,16 @@ class runtime {
 
   // Every task: its number, name, state, what it waits for and where, innermost call first.
   std::string dump() const;
+
+  // Writes down what happens from now on, in a file for https://ui.perfetto.dev: the steps of tasks
+  // and behaviours on each worker with arrows from who woke them, sleep, steals, handlers, muted
+  // cowns. Ends with stop_trace() or with the runtime. Throws std::runtime_error if the file cannot
+  // be made, or if there is a trace already.
+  void trace_to(const std::string& file);
+
+  // Ends the trace; its file is whole. Gives how many records it has, and how many were lost since
+  // they came too fast. Throws std::runtime_error if the file could not be written.
+  trace_summary stop_trace();
 
   unsigned workers() const noexcept;
 

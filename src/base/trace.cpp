@@ -1,0 +1,218 @@
+#include <rota/base/trace.h>
+
+#include <map>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "base/perfetto.h"
+
+namespace rota::detail {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often the rings are emptied. A ring has room for some million records a second, then.
+constexpr auto pause = 5ms;
+
+// Cowns and jobs that get a track of their own; a file with more is no help to anybody.
+constexpr std::size_t most_tracks = 200;
+
+// The name of a function without its type, namespaces and parameters: "fetch" of
+// "rota::task<int> web::fetch(std::string)".
+std::string_view short_name(std::string_view function) {
+  const std::size_t bracket = function.find('(');
+  if (bracket == std::string_view::npos) return function;
+  if (function.substr(bracket).find("lambda") != std::string_view::npos || bracket == 0)
+    return function;
+  function = function.substr(0, bracket);
+  std::size_t begin = function.size();
+  int depth = 0;  // inside of <>
+  while (begin > 0) {
+    const char c = function[begin - 1];
+    if (c == '>') ++depth;
+    if (depth == 0 && (c == ' ' || c == ':')) break;
+    if (c == '<') --depth;
+    --begin;
+  }
+  return function.substr(begin);
+}
+
+}  // namespace
+
+// The file, and how records become slices, moments and arrows in it.
+class tracer::file {
+ public:
+  file(const std::string& path, std::size_t workers) : out_(path), since_(trace_time()) {
+    for (std::size_t i = 0; i < workers; ++i)
+      tracks_.push_back({out_.track("worker " + std::to_string(i))});
+    tracks_.push_back({out_.track("other threads")});
+  }
+
+  void add(std::size_t ring, const trace_record& r) {
+    if (r.at < since_) return;  // of an earlier trace
+    ++written_.records;
+    const auto on = tracks_[ring].id;
+    const auto arrow = reinterpret_cast<std::uintptr_t>(r.subject);
+    switch (r.kind) {
+      case trace_kind::step: {
+        perfetto_file::event e{.name = r.text ? std::string_view(r.text)
+                                              : short_name(r.where.function_name()),
+                               .category = r.number ? "task" : "behaviour",
+                               .ends_arrow = arrow,
+                               .where = r.where};
+        if (r.number) {
+          e.number_name = "task";
+          e.number = r.number;
+        }
+        return slice(on, r, e);
+      }
+      case trace_kind::ready:
+        return out_.moment(on, r.at,
+                           {.name = "ready", .category = "wake", .begins_arrow = arrow});
+      case trace_kind::park:
+        return slice(on, r, {.name = "asleep", .category = "park"});
+      case trace_kind::rest:
+        return slice(on, r, {.name = "resting", .category = "park"});
+      case trace_kind::steal:
+        return out_.moment(on, r.at,
+                           {.name = "steal",
+                            .category = "steal",
+                            .number_name = "taken",
+                            .number = r.number});
+      case trace_kind::handler:
+        return slice(on, r, {.name = r.text, .category = "event"});
+      case trace_kind::mute:
+        if (const auto t = track_of(r)) out_.begin(*t, r.at, {.name = "muted", .category = "cown"});
+        return;
+      case trace_kind::overload:
+        if (const auto t = track_of(r))
+          out_.begin(*t, r.at, {.name = "overloaded", .category = "cown"});
+        return;
+      case trace_kind::unmute:
+      case trace_kind::relief:
+        if (const auto t = track_of(r)) out_.end(*t, r.at);
+        return;
+      case trace_kind::run:
+        if (const auto t = track_of(r))
+          slice(*t, r, {.name = r.text, .category = "job"});
+        return;
+    }
+  }
+
+  void lost(std::size_t ring, std::uint64_t all) {
+    track& t = tracks_[ring];
+    if (!t.is_known) {
+      t.is_known = true;
+      t.lost = all;  // of an earlier trace
+    }
+    const std::uint64_t now = all - t.lost;
+    if (now == 0) return;
+    t.lost = all;
+    written_.lost += now;
+    out_.moment(t.id, trace_time(),
+                {.name = "records were lost here",
+                 .category = "trace",
+                 .number_name = "lost",
+                 .number = now});
+  }
+
+  trace_summary close() {
+    out_.close();
+    return written_;
+  }
+
+ private:
+  struct track {
+    perfetto_file::track_id id;
+    bool is_known = false;
+    std::uint64_t lost = 0;
+  };
+
+  void slice(perfetto_file::track_id on, const trace_record& r, const perfetto_file::event& e) {
+    out_.begin(on, r.at, e);
+    out_.end(on, r.until);
+  }
+
+  const perfetto_file::track_id* track_of(const trace_record& r) {
+    const bool is_run = r.kind == trace_kind::run;
+    std::string key = is_run ? "job " + std::string(r.text)
+                             : std::to_string(reinterpret_cast<std::uintptr_t>(r.subject));
+    if (const auto found = own_tracks_.find(key); found != own_tracks_.end())
+      return &found->second;
+    if (own_tracks_.size() == most_tracks) return nullptr;
+    const std::string name = is_run ? key : "cown " + std::to_string(++cowns_);
+    return &own_tracks_.emplace(std::move(key), out_.track(name)).first->second;
+  }
+
+  perfetto_file out_;
+  const std::int64_t since_;
+  std::vector<track> tracks_;  // one a ring
+  std::map<std::string, perfetto_file::track_id> own_tracks_;
+  std::size_t cowns_ = 0;
+  trace_summary written_;
+};
+
+tracer::tracer(unsigned workers) {
+  for (unsigned i = 0; i <= workers; ++i)
+    rings_.push_back(std::unique_ptr<trace_ring>(new trace_ring));
+}
+
+tracer::~tracer() { end(); }
+
+void tracer::end() noexcept {
+  try {
+    stop();
+  } catch (...) {
+    // Who wants to know whether the file is whole calls stop().
+  }
+}
+
+void tracer::start(const std::string& path) {
+  std::lock_guard guard{control_};
+  if (file_) throw std::runtime_error("trace file '" + path + "': there is a trace already");
+  file_ = std::make_unique<file>(path, rings_.size() - 1);
+  stopping_.store(0, sync::memory_order_relaxed);
+  empty_rings();
+  on_.store(true, sync::memory_order_relaxed);
+  thread_ = sync::thread([this] { main(); });
+}
+
+trace_summary tracer::stop() {
+  std::lock_guard guard{control_};
+  if (!file_) return {};
+  on_.store(false, sync::memory_order_relaxed);
+  stopping_.store(1, sync::memory_order_relaxed);
+  sync::futex_wake(stopping_);
+  thread_.join();
+  empty_rings();
+  const std::unique_ptr<file> done = std::move(file_);
+  return done->close();
+}
+
+void tracer::add(const trace_record& r) noexcept {
+  if (!is_on()) return;
+  std::lock_guard guard{others_};
+  rings_.back()->add(r);
+}
+
+void tracer::main() noexcept {
+  while (stopping_.load(sync::memory_order_relaxed) == 0) {
+    sync::futex_wait(stopping_, 0, sync::now() + pause);
+    try {
+      empty_rings();
+    } catch (...) {
+      // No memory: the records of this round are lost.
+    }
+  }
+}
+
+void tracer::empty_rings() {
+  for (std::size_t i = 0; i < rings_.size(); ++i) {
+    rings_[i]->take([&](const trace_record& r) { file_->add(i, r); });
+    file_->lost(i, rings_[i]->lost_.load(sync::memory_order_relaxed));
+  }
+}
+
+}  // namespace rota::detail
