@@ -114,8 +114,8 @@ std::string name_of_program() {
 
 perfetto_file::perfetto_file(const std::string& path) : path_(path) {
   // Not through a link that somebody else has put there, and for no one else to read.
-  const int fd =
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                        S_IRUSR | S_IWUSR);
   if (fd >= 0) file_ = ::fdopen(fd, "w");
   if (!file_) {
     const std::string why = std::generic_category().message(errno);
@@ -193,8 +193,7 @@ void perfetto_file::put_event(track_id on, std::int64_t at, unsigned type, const
   put(body, track_event::track, on);
   if (e) {
     if (!e->category.empty())
-      put(body, track_event::category,
-          number_of(categories_, interned::categories, e->category));
+      put(body, track_event::category, number_of(categories_, interned::categories, e->category));
     put(body, track_event::name, number_of(names_, interned::names, e->name));
     if (!e->number_name.empty()) {
       std::string note;
@@ -221,8 +220,7 @@ void perfetto_file::put_event(track_id on, std::int64_t at, unsigned type, const
   std::string whole;
   put(whole, packet::timestamp, static_cast<std::uint64_t>(at));
   put(whole, packet::sequence, only_sequence);
-  put(whole, packet::sequence_flags,
-      packet::needs_texts | (has_begun_ ? 0 : packet::begins_texts));
+  put(whole, packet::sequence_flags, packet::needs_texts | (has_begun_ ? 0 : packet::begins_texts));
   has_begun_ = true;
   if (!news.empty()) put(whole, packet::interned_data, news);
   put(whole, packet::track_event, body);

@@ -3,6 +3,7 @@
 #include <map>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/perfetto.h"
@@ -39,6 +40,17 @@ std::string_view short_name(std::string_view function) {
   return function.substr(begin);
 }
 
+// Behaviours have the name of their function's type, as the compiler writes it. With clang a lambda
+// says where it is: "behaviour at bank.cpp:20".
+std::string behaviour_name(std::string_view type) {
+  if (const std::size_t begin = type.find(" = "); begin != std::string_view::npos)
+    type = type.substr(begin + 3, type.rfind(']') - begin - 3);
+  const std::string_view lambda = "(lambda at ";
+  if (!type.starts_with(lambda)) return std::string(type);
+  type = type.substr(lambda.size(), type.rfind(':') - lambda.size());  // without the column
+  return "behaviour at " + std::string(type.substr(type.rfind('/') + 1));
+}
+
 }  // namespace
 
 // The file, and how records become slices, moments and arrows in it.
@@ -56,31 +68,29 @@ class tracer::file {
     const auto on = tracks_[ring].id;
     const auto arrow = reinterpret_cast<std::uintptr_t>(r.subject);
     switch (r.kind) {
-      case trace_kind::step: {
-        perfetto_file::event e{.name = r.text ? std::string_view(r.text)
-                                              : short_name(r.where.function_name()),
-                               .category = r.number ? "task" : "behaviour",
-                               .ends_arrow = arrow,
-                               .where = r.where};
-        if (r.number) {
-          e.number_name = "task";
-          e.number = r.number;
-        }
-        return slice(on, r, e);
-      }
+      case trace_kind::step:
+        if (r.number == 0)
+          return slice(
+              on, r,
+              {.name = name_of_behaviour(r.text), .category = "behaviour", .ends_arrow = arrow});
+        return slice(
+            on, r,
+            {.name = r.text ? std::string_view(r.text) : short_name(r.where.function_name()),
+             .category = "task",
+             .ends_arrow = arrow,
+             .number_name = "task",
+             .number = r.number,
+             .where = r.where});
       case trace_kind::ready:
-        return out_.moment(on, r.at,
-                           {.name = "ready", .category = "wake", .begins_arrow = arrow});
+        return out_.moment(on, r.at, {.name = "ready", .category = "wake", .begins_arrow = arrow});
       case trace_kind::park:
         return slice(on, r, {.name = "asleep", .category = "park"});
       case trace_kind::rest:
         return slice(on, r, {.name = "resting", .category = "park"});
       case trace_kind::steal:
-        return out_.moment(on, r.at,
-                           {.name = "steal",
-                            .category = "steal",
-                            .number_name = "taken",
-                            .number = r.number});
+        return out_.moment(
+            on, r.at,
+            {.name = "steal", .category = "steal", .number_name = "taken", .number = r.number});
       case trace_kind::handler:
         return slice(on, r, {.name = r.text, .category = "event"});
       case trace_kind::mute:
@@ -95,8 +105,7 @@ class tracer::file {
         if (const auto t = track_of(r)) out_.end(*t, r.at);
         return;
       case trace_kind::run:
-        if (const auto t = track_of(r))
-          slice(*t, r, {.name = r.text, .category = "job"});
+        if (const auto t = track_of(r)) slice(*t, r, {.name = r.text, .category = "job"});
         return;
     }
   }
@@ -135,12 +144,17 @@ class tracer::file {
     out_.end(on, r.until);
   }
 
+  const std::string& name_of_behaviour(const char* type) {
+    std::string& name = behaviours_[type];
+    if (name.empty()) name = behaviour_name(type);
+    return name;
+  }
+
   const perfetto_file::track_id* track_of(const trace_record& r) {
     const bool is_run = r.kind == trace_kind::run;
     std::string key = is_run ? "job " + std::string(r.text)
                              : std::to_string(reinterpret_cast<std::uintptr_t>(r.subject));
-    if (const auto found = own_tracks_.find(key); found != own_tracks_.end())
-      return &found->second;
+    if (const auto found = own_tracks_.find(key); found != own_tracks_.end()) return &found->second;
     if (own_tracks_.size() == most_tracks) return nullptr;
     const std::string name = is_run ? key : "cown " + std::to_string(++cowns_);
     return &own_tracks_.emplace(std::move(key), out_.track(name)).first->second;
@@ -151,6 +165,7 @@ class tracer::file {
   std::vector<track> tracks_;  // one a ring
   std::map<std::string, perfetto_file::track_id> own_tracks_;
   std::size_t cowns_ = 0;
+  std::unordered_map<const char*, std::string> behaviours_;  // by what the compiler calls them
   trace_summary written_;
 };
 

@@ -38,17 +38,17 @@ struct trace_summary {
 namespace rota::detail {
 
 enum class trace_kind : std::uint8_t {
-  step,     // a worker ran a job, from `at` to `until`
-  ready,    // a job was made ready
-  park,     // a worker slept
-  rest,     // a worker kept away
-  steal,    // a worker took `number` jobs of another
-  handler,  // a handler of events ran, inside of a step
-  mute,     // a cown was muted
-  unmute,   // and is given to the next again
-  overload, // a cown got high priority: those who send to it are muted
-  relief,   // and is normal again
-  run,      // a run of a scheduled job, from its start to its end
+  step,      // a worker ran a job, from `at` to `until`
+  ready,     // a job was made ready
+  park,      // a worker slept
+  rest,      // a worker kept away
+  steal,     // a worker took `number` jobs of another
+  handler,   // a handler of events ran, inside of a step
+  mute,      // a cown was muted
+  unmute,    // and is given to the next again
+  overload,  // a cown got high priority: those who send to it are muted
+  relief,    // and is normal again
+  run,       // a run of a scheduled job, from its start to its end
 };
 
 struct trace_record {
