@@ -29,6 +29,7 @@
 #include <rota/task/group.h>
 #include <rota/task/guard.h>
 #include <rota/task/mutex.h>
+#include <rota/task/observer.h>
 #include <rota/task/runtime.h>
 #include <rota/task/semaphore.h>
 #include <rota/task/spawn.h>

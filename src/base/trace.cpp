@@ -40,8 +40,8 @@ std::string_view short_name(std::string_view function) {
   return function.substr(begin);
 }
 
-// Behaviours have the name of their function's type, as the compiler writes it. With clang a lambda
-// says where it is: "behaviour at bank.cpp:20".
+}  // namespace
+
 std::string behaviour_name(std::string_view type) {
   if (const std::size_t begin = type.find(" = "); begin != std::string_view::npos)
     type = type.substr(begin + 3, type.rfind(']') - begin - 3);
@@ -50,8 +50,6 @@ std::string behaviour_name(std::string_view type) {
   type = type.substr(lambda.size(), type.rfind(':') - lambda.size());  // without the column
   return "behaviour at " + std::string(type.substr(type.rfind('/') + 1));
 }
-
-}  // namespace
 
 // The file, and how records become slices, moments and arrows in it.
 class tracer::file {

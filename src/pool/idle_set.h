@@ -55,6 +55,13 @@ class idle_set {
   // Counts a searcher out. True if it was the last of its group.
   bool end_search(unsigned worker) noexcept;
 
+  // Whether a worker is in the set. A hint, as what follows.
+  bool has(unsigned worker) const noexcept {
+    return (words_[worker / per_group].bits.load(sync::memory_order_relaxed) >>
+            (worker % per_group)) &
+           1;
+  }
+
   // How many are in the set. A hint: it may change at once.
   unsigned count() const noexcept;
 

@@ -45,11 +45,6 @@ class timer_driver {
   virtual sync::time_point next(unsigned of) const noexcept = 0;
 };
 
-struct task_identity {
-  std::uint32_t number = 0;
-  const char* name = nullptr;
-};
-
 // What the pool asks of the layer above.
 struct pool_hooks {
   // Makes a job of a fork that was taken over. Runs on the worker that took it.
@@ -61,7 +56,7 @@ struct pool_hooks {
   // Where a suspended job will go on. Asked only if there is a watchdog or a trace.
   std::source_location (*where)(const job& j) = nullptr;
 
-  // The number of a task, and its name: null, or a text that lasts. Asked only if there is a trace.
+  // The number of a task, and its name. Asked only if somebody looks.
   task_identity (*identify)(const job& j) = nullptr;
 
   // Nothing runs, nothing is queued, no timer is set and nothing outside is expected.
@@ -164,6 +159,10 @@ class pool {
   tracer& tracer_or_new();
   tracer* existing_tracer() const noexcept { return tracer_.load(sync::memory_order_acquire); }
 
+  // Somebody begins or ends to look at what the workers do: meanwhile they keep names of it.
+  void observe(int change) noexcept { observers_.fetch_add(change, sync::memory_order_relaxed); }
+  bool is_observed() const noexcept { return observers_.load(sync::memory_order_relaxed) != 0; }
+
   // Whether nothing runs and nothing can: true if nobody left the idle set since `departures` was
   // read, and there is nothing for those in it to do.
   bool is_quiet(std::uint64_t departures) const noexcept;
@@ -214,6 +213,7 @@ class pool {
   std::unique_ptr<timer_driver> owned_timers_;  // guarded by timers_mutex_
   sync::atomic<tracer*> tracer_{nullptr};
   std::unique_ptr<tracer> owned_tracer_;  // guarded by timers_mutex_
+  sync::atomic<int> observers_{0};
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> lookout_{idle_set::nobody};
   sync::atomic<unsigned> resting_{0};  // how many workers rest

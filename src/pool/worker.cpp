@@ -71,7 +71,8 @@ worker::worker(pool& home, unsigned index)
       random_(index * 7919u + 1),
       may_rest_(shared_ && !strict_ && home.longest_rest_ > 0ns),
       rests_when_(home.longest_rest_),
-      seen_points_(home.workers_.capacity(), ~std::uint64_t{0}) {}
+      seen_points_(home.workers_.capacity(), ~std::uint64_t{0}),
+      named_(home.watched_) {}
 
 // --- queueing -----------------------------------------------------------------------------------
 
@@ -207,7 +208,7 @@ void worker::look_at_watchers() {
   // What is found now came after the last look.
   const std::uint64_t since = last_look_;
   last_look_ = points_.load(sync::memory_order_relaxed);
-  if constexpr (!sync::is_explored) look_for_trace();
+  if constexpr (!sync::is_explored) look_for_observers();
   look_at_watchers();
   take_mail(since);
   if (timer_driver* t = home_.timers(); t && t->next(index_) != sync::time_point::max())
@@ -272,23 +273,6 @@ inline void worker::record_delay(const job* j) noexcept {
   }
   if (!forks_.empty()) [[unlikely]]
     settle_forks();
-}
-
-[[gnu::noinline]] void worker::prepare_step(job* j) {
-  if (!strict_) record_delay(j);
-  if (!home_.watched_ && !trace_) return;
-  const char* name = nullptr;
-  const std::uint32_t state = j->state_.load(sync::memory_order_relaxed);
-  if (state & job::is_behaviour) {
-    j->state_.store(state | job::says_name, sync::memory_order_relaxed);
-    j->frame.resume();
-    j->state_.store(state, sync::memory_order_relaxed);
-    name = reinterpret_cast<const char*>(std::exchange(j->link, nullptr));
-  } else {
-    where_.store(home_.hooks_.where(*j), sync::memory_order_relaxed);
-  }
-  name_.store(name, sync::memory_order_relaxed);
-  if (trace_) begin_traced_step(*j, name);
 }
 
 // A slice of transfers is over: gives way if others wait and the step has had its share.

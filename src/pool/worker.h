@@ -27,6 +27,7 @@
 #include <rota/queue/strict_queue.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -38,6 +39,26 @@
 namespace rota::detail {
 
 class pool;
+
+struct task_identity {
+  std::uint32_t number = 0;
+  const char* name = nullptr;  // null, or a text that lasts as long as the runtime
+};
+
+// What a worker is at, for another thread: it may be at something else at once.
+struct worker_glance {
+  std::uint64_t points = 0;
+  std::uint64_t parks = 0;
+  std::uint64_t steals = 0;
+  std::size_t queued = 0;
+  bool is_asleep = false;
+  bool is_running = false;
+  // What runs, if workers keep names: a behaviour if that is not null, otherwise a task.
+  const char* behaviour = nullptr;
+  task_identity task;
+  std::source_location where{};
+  bool is_exact = false;  // all of it belongs to one step
+};
 
 class alignas(64) worker {
  public:
@@ -124,6 +145,7 @@ class alignas(64) worker {
   // With a watchdog: the name of the behaviour that runs, or null if it is a task.
   const char* running_name() const noexcept { return name_.load(sync::memory_order_relaxed); }
   void add_to(stats& sum) const noexcept;
+  worker_glance glance() const noexcept;
 
   void count_spawn() noexcept { bump(spawned_); }
   void count_finish() noexcept { bump(finished_); }
@@ -167,10 +189,10 @@ class alignas(64) worker {
   void run(job* j);
   void prepare_step(job* j);
 
-  // See worker_trace.cpp.
-  void look_for_trace() noexcept;
+  // See worker_observed.cpp.
+  void look_for_observers() noexcept;
   void note(trace_kind kind, const void* subject, std::uint32_t number = 0) noexcept;
-  void begin_traced_step(const job& j, const char* name) noexcept;
+  void begin_traced_step(const job& j, task_identity who) noexcept;
   trace_record end_traced_step() noexcept;
   void resume_traced_step(const trace_record& outer) noexcept;
 
@@ -266,12 +288,15 @@ class alignas(64) worker {
   sync::atomic<job*> current_{nullptr};
   sync::atomic<std::source_location> where_{};  // with a watchdog: where the step began
   sync::atomic<const char*> name_{nullptr};     // ... and the name if it is a behaviour
+  sync::atomic<std::uint32_t> task_number_{0};  // with somebody who looks: which task runs
+  sync::atomic<const char*> task_name_{nullptr};
   counter points_{0};
   counter spawned_{0}, finished_{0}, steals_{0}, stolen_{0}, forks_taken_{0};
   counter parks_{0}, rests_{0}, max_delay_{0};
   std::array<counter, short_delays> delays_{};  // waits of 0, 1, 2, ... points
   std::array<counter, 33> long_delays_{};       // longer ones, by their highest bit
 
+  bool named_;                   // workers keep the names of what they run
   trace_ring* trace_ = nullptr;  // null while there is no trace
   trace_record step_;            // the step that runs, if it is traced
 

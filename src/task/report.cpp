@@ -1,8 +1,10 @@
-// What the runtime says about its tasks: dumps and deadlock reports.
+// What the runtime says about its tasks: dumps, deadlock reports, overviews.
 
 #include <rota/task/event.h>
 #include <rota/task/mutex.h>
 
+#include <algorithm>
+#include <queue>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -93,6 +95,29 @@ std::string runtime_state::describe(const activity& a) {
   return text;
 }
 
+// What a task waits for. Its claim is kept from others meanwhile.
+std::string runtime_state::wait_text(const activity& a) {
+  std::string text = text_of(a.kind());
+  if (a.kind() == wait_kind::join)
+    text += describe(*static_cast<const activity*>(a.awaiter()));
+  else if (const std::uint32_t holder = awaited(a))
+    text += " that task " + std::to_string(holder) + " holds";
+  return text;
+}
+
+// Where it goes on, innermost call first. As above.
+std::vector<std::source_location> runtime_state::frames_of(const activity& a) {
+  std::vector<std::source_location> all;
+  for (std::coroutine_handle<> frame = a.frame; frame;) {
+    const promise_base& p = fork_access::promise_of(frame);
+    if (!is_internal(p.where())) all.push_back(p.where());
+    frame = p.kind() == promise_base::follower::frame
+                ? std::coroutine_handle<>::from_address(p.who())
+                : nullptr;
+  }
+  return all;
+}
+
 // One task as lines. A waiting one is kept from going on while its frames are read.
 std::string runtime_state::line(activity& a) {
   std::string text = "  " + describe(a);
@@ -104,21 +129,57 @@ std::string runtime_state::line(activity& a) {
     if (state & activity::stop) text += ", and was asked to stop";
     return text + "\n";
   }
-  text += std::string(" ") + text_of(a.kind());
-  if (a.kind() == wait_kind::join)
-    text += describe(*static_cast<const activity*>(a.awaiter()));
-  else if (const std::uint32_t holder = awaited(a))
-    text += " that task " + std::to_string(holder) + " holds";
-  for (std::coroutine_handle<> frame = a.frame; frame;) {
-    const promise_base& p = fork_access::promise_of(frame);
-    if (!is_internal(p.where())) text += "\n      at " + place_text(p.where());
-    if (p.kind() == promise_base::follower::frame)
-      frame = std::coroutine_handle<>::from_address(p.who());
-    else
-      frame = nullptr;
-  }
+  text += " " + wait_text(a);
+  for (const std::source_location where : frames_of(a)) text += "\n      at " + place_text(where);
   a.end_look();
   return text + "\n";
+}
+
+overview runtime_state::look(std::size_t most_tasks) {
+  overview seen;
+  for (unsigned i = 0; i < pool_.size(); ++i) {
+    const worker_glance g = pool_.at(i).glance();
+    overview::worker w;
+    w.points = g.points;
+    w.parks = g.parks;
+    w.steals = g.steals;
+    w.queued = g.queued;
+    using at = overview::worker::state;
+    w.at = g.is_running ? at::runs : g.is_asleep ? at::sleeps : at::searches;
+    if (g.is_running && g.behaviour) {
+      w.doing = behaviour_name(g.behaviour);
+    } else if (g.is_running && g.task.number != 0) {
+      w.doing = "task " + std::to_string(g.task.number);
+      if (g.task.name) w.doing += " '" + std::string(g.task.name) + "'";
+      w.doing += ", " + place_text(g.where);
+    }
+    seen.workers.push_back(std::move(w));
+  }
+  // Those with the smallest numbers: the youngest of them is the first to make room.
+  std::priority_queue<std::pair<std::uint32_t, activity*>> oldest;
+  for_each_live([&](activity& a) {
+    if (a.follower_.load(sync::memory_order_relaxed) == activity::done) return;
+    const std::uint32_t state = a.state_.load(sync::memory_order_relaxed);
+    if (!(state & activity::branch)) ++seen.tasks;
+    if (!(state & activity::waiting)) return;
+    ++seen.waiting;
+    oldest.emplace(id_of(a), &a);
+    if (oldest.size() > most_tasks) oldest.pop();
+  });
+  for (; !oldest.empty(); oldest.pop()) {
+    activity& a = *oldest.top().second;
+    overview::task t;
+    t.name = name_of(a);
+    if (!a.begin_look()) continue;  // it runs again
+    t.id = id_of(a);
+    t.waits = wait_text(a);
+    if (const auto frames = frames_of(a); !frames.empty()) t.where = place_text(frames.front());
+    t.stamp = a.ready_at;
+    a.end_look();
+    seen.longest.push_back(std::move(t));
+  }
+  std::reverse(seen.longest.begin(), seen.longest.end());
+  return seen;
 }
 
 std::string runtime_state::dump() {

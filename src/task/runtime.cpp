@@ -69,6 +69,14 @@ outside::outside(const outside& other) noexcept : state_(other.state_) {
 
 outside::~outside() { state_->workers().expect_outside(-1); }
 
+observer::observer(runtime& rt) noexcept : state_(detail::state_of(rt)) {
+  state_.workers().observe(+1);
+}
+
+observer::~observer() { state_.workers().observe(-1); }
+
+overview observer::look(std::size_t most_tasks) const { return state_.look(most_tasks); }
+
 namespace this_task {
 
 namespace {

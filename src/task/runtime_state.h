@@ -5,6 +5,7 @@
 #include <rota/base/spin_lock.h>
 #include <rota/base/sync.h>
 #include <rota/pool/options.h>
+#include <rota/task/observer.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +84,7 @@ class runtime_state {
   std::string describe(const activity& a);
   std::string dump();
   std::string deadlock_report();
+  overview look(std::size_t most_tasks);
 
  private:
   static constexpr std::size_t slab_bytes = sync::is_explored ? 4096 : 64 * 1024;
@@ -117,6 +119,8 @@ class runtime_state {
   std::string name_of(const activity& a);
   static std::string place_text(std::source_location where);
   std::string line(activity& a);
+  std::string wait_text(const activity& a);
+  static std::vector<std::source_location> frames_of(const activity& a);
   static bool is_internal(std::source_location where);
   void find_deadlock(std::uint64_t departures);
   void stop_all() noexcept;

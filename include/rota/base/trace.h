@@ -23,6 +23,7 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rota {
@@ -60,6 +61,10 @@ struct trace_record {
   std::uint32_t number = 0;       // of a task; of what was stolen
   trace_kind kind = trace_kind::step;
 };
+
+// Behaviours have the name of their function's type, as the compiler writes it. With clang a lambda
+// says where it is: "behaviour at bank.cpp:20".
+std::string behaviour_name(std::string_view type);
 
 inline std::int64_t trace_time() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(sync::now().time_since_epoch())
