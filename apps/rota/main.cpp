@@ -9,6 +9,7 @@
 #include "cron.h"
 #include "serve/serve.h"
 #endif
+#include "top.h"
 #include "topic.h"
 #include "tour.h"
 
@@ -25,6 +26,8 @@ int main(int argc, char** argv) {
   rota::app::add_topic(program);
   rota::app::add_service(program);
   rota::app::add_graph(program);
+  rota::app::add_top(program);
+  rota::app::add_trace(program);
 #ifdef ROTA_APP_JOBS
   rota::app::add_serve(program);
   rota::app::add_job(program);

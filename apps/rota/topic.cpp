@@ -18,6 +18,7 @@
 #include "door.h"
 #include "interrupt.h"
 #include "message_json.h"
+#include "table_text.h"
 
 namespace rota::app {
 
@@ -63,20 +64,6 @@ std::string counted(std::uint64_t n, const char* one, const char* many) {
 
 // --- tables -------------------------------------------------------------------------------------
 
-void print_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - row[i].size() + 2, ' ');
-    }
-    std::cout << line << '\n';
-  }
-}
-
 std::string type_of(const ordered_json& row, const char* field) {
   return row.at(field).get<std::string>();
 }
@@ -96,7 +83,7 @@ int list_topics(const topic_request& r) {
   for (const auto& t : all)
     rows.push_back({t.at("name"), std::to_string(t.at("publishers").size()),
                     std::to_string(t.at("subscribers").size()), type_of(t, "type") + described(t)});
-  print_table(rows);
+  std::cout << table_text(rows);
   return 0;
 }
 
@@ -112,7 +99,7 @@ int list_services(const topic_request& r) {
     rows.push_back({s.at("name"), std::to_string(s.at("servers").size()),
                     std::to_string(s.at("clients").size()),
                     type_of(s, "request") + " -> " + type_of(s, "reply") + described(s)});
-  print_table(rows);
+  std::cout << table_text(rows);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "cown/pressure_board.h"
 
 #include <rota/base/assert.h>
+#include <rota/cown/pressure.h>
 
 #include <algorithm>
 #include <array>
@@ -39,8 +40,18 @@ void will_free(const std::vector<behaviour*>& tokens) noexcept {
     will_write(&slot::named(next));
 }
 
-// What becomes of a cown, for a trace.
+// How many there are, for who looks. An explorer has nobody who looks.
+real_sync::atomic<std::uint64_t> overloaded_cowns{0};
+real_sync::atomic<std::uint64_t> muted_cowns{0};
+
+// What becomes of a cown, for who looks. Under the lock.
 void note(trace_kind kind, const cown_base& c) noexcept {
+  if constexpr (sync::is_explored) return;
+  auto& count =
+      kind == trace_kind::mute || kind == trace_kind::unmute ? muted_cowns : overloaded_cowns;
+  const bool begins = kind == trace_kind::mute || kind == trace_kind::overload;
+  const std::uint64_t before = count.load(real_sync::memory_order_relaxed);
+  count.store(begins ? before + 1 : before - 1, real_sync::memory_order_relaxed);
   const worker* const w = worker::here();
   if (!w || !w->trace()) [[likely]]
     return;
@@ -530,3 +541,12 @@ pump_state* pressure_board::pump_of(const cown_base& c) noexcept {
 }
 
 }  // namespace rota::detail
+
+namespace rota {
+
+pressure_counts count_pressure() noexcept {
+  return {detail::overloaded_cowns.load(real_sync::memory_order_relaxed),
+          detail::muted_cowns.load(real_sync::memory_order_relaxed)};
+}
+
+}  // namespace rota

@@ -13,12 +13,19 @@
 #include <span>
 #include <utility>
 
+#include "event/inspector_look.h"
 #include "event/inspector_taps.h"
 #include "event/names.h"
 
 namespace rota::detail {
 
 using namespace std::chrono_literals;
+
+json_text ended(const char* why) {
+  json_text j;
+  j.begin_object().field("end", why).end_object();
+  return j;
+}
 
 void outbox::sent(std::size_t bytes) {
   gone_ += bytes;
@@ -31,11 +38,25 @@ void outbox::sent(std::size_t bytes) {
   }
 }
 
+void check_count(const request_words& words, std::size_t least, std::size_t most,
+                 const char* usage) {
+  if (words.size() < least || words.size() > most)
+    throw bad_request(std::string("expected: ") + usage);
+}
+
+std::uint64_t number_at(const request_words& words, std::size_t at, const char* name,
+                        std::uint64_t otherwise, std::uint64_t least, std::uint64_t most) {
+  if (at >= words.size()) return otherwise;
+  const auto n = parse_number(words[at]);
+  if (!n || *n < least || *n > most)
+    throw bad_request(std::string(name) + " " + quoted(words[at]) + " is no number from " +
+                      std::to_string(least) + " to " + std::to_string(most));
+  return *n;
+}
+
 namespace {
 
 constexpr const char* inspector_node = "rota-inspect";
-
-using request_words = std::vector<std::string_view>;
 
 // --- names and types ----------------------------------------------------------------------------
 
@@ -84,24 +105,7 @@ endpoint end_of_topic(const inspected& on, const graph::topic& row) {
 
 // --- words --------------------------------------------------------------------------------------
 
-void check_count(const request_words& words, std::size_t least, std::size_t most,
-                 const char* usage) {
-  if (words.size() < least || words.size() > most)
-    throw bad_request(std::string("expected: ") + usage);
-}
-
-std::uint64_t number_at(const request_words& words, std::size_t at, const char* name,
-                        std::uint64_t otherwise, std::uint64_t least, std::uint64_t most) {
-  if (at >= words.size()) return otherwise;
-  const auto n = parse_number(words[at]);
-  if (!n || *n < least || *n > most)
-    throw bad_request(std::string(name) + " " + quoted(words[at]) + " is no number from " +
-                      std::to_string(least) + " to " + std::to_string(most));
-  return *n;
-}
-
 constexpr std::uint64_t most_messages = 1'000'000'000'000;
-constexpr std::uint64_t longest_ms = 24 * 3'600'000;
 constexpr double highest_rate = 100'000;
 
 std::vector<std::byte> payload_at(const inspected& on, const request_words& words, std::size_t at) {
@@ -214,12 +218,6 @@ json_text schema_of(const inspected& on, const request_words& words) {
     throw bad_request("expected: schema topic NAME, or schema service NAME");
   }
   j.end_object();
-  return j;
-}
-
-json_text ended(const char* why) {
-  json_text j;
-  j.begin_object().field("end", why).end_object();
   return j;
 }
 
@@ -601,8 +599,10 @@ std::unique_ptr<errand> begin_request(inspected& on, const request_words& words,
   if (what == "hz") return begin_rate(on, words, out);
   if (what == "pub") return begin_publication(on, words);
   if (what == "call") return begin_call(on, words);
+  if (what == "watch") return begin_watch(on, words);
+  if (what == "trace") return begin_trace(on, words);
   throw bad_request("there is no request " + quoted(what) +
-                    "; there are graph, statistics, schema, echo, hz, pub, call");
+                    "; there are graph, statistics, schema, echo, hz, pub, call, watch, trace");
 }
 
 }  // namespace rota::detail

@@ -62,6 +62,21 @@ struct bad_request : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
+using request_words = std::vector<std::string_view>;
+
+// Throws bad_request that says how it is used, if the number of words is wrong.
+void check_count(const request_words& words, std::size_t least, std::size_t most,
+                 const char* usage);
+
+// The number that a word is, within these bounds, or throws bad_request. Without the word:
+// `otherwise`.
+std::uint64_t number_at(const request_words& words, std::size_t at, const char* name,
+                        std::uint64_t otherwise, std::uint64_t least, std::uint64_t most);
+inline constexpr std::uint64_t longest_ms = 24 * 3'600'000;
+
+// The last line of an answer that might have gone on.
+json_text ended(const char* why);
+
 class errand {
  public:
   virtual ~errand() = default;
@@ -75,8 +90,7 @@ class errand {
 };
 
 // Answers, or gives the errand that will. Throws bad_request.
-std::unique_ptr<errand> begin_request(inspected& on, const std::vector<std::string_view>& words,
-                                      outbox& out);
+std::unique_ptr<errand> begin_request(inspected& on, const request_words& words, outbox& out);
 
 }  // namespace rota::detail
 

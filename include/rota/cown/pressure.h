@@ -25,6 +25,7 @@
 #include <rota/task/runtime.h>
 
 #include <coroutine>
+#include <cstdint>
 #include <utility>
 
 namespace rota {
@@ -71,6 +72,13 @@ class [[nodiscard("the pressure lasts only as long as this lives")]] pressure {
   pressure(runtime& rt, detail::cown_base& c);
   detail::pressure_source* source_;
 };
+
+// How many cowns of the process are overloaded now, and how many are muted.
+struct pressure_counts {
+  std::uint64_t overloaded = 0;
+  std::uint64_t muted = 0;
+};
+pressure_counts count_pressure() noexcept;
 
 }  // namespace rota
 

@@ -1,4 +1,4 @@
-// A door into a running program, for `rota topic`, `rota service` and `rota graph`.
+// A door into a running program, for `rota topic`, `service`, `graph`, `top` and `trace`.
 //
 //   rota::inspector door{bus, "robot.sock"};     // rota topic list --socket robot.sock
 //
@@ -17,6 +17,9 @@
 //   pub TOPIC HEX [COUNT [RATE]]          publishes it COUNT times (1; 0: until the client leaves),
 //                                         RATE times a second (1)
 //   call SERVICE HEX [TIMEOUT_MS]         the answer, or why there is none (1000)
+//   watch [PERIOD_MS [COUNT]]             what workers and handlers are at, a line a period (1000)
+//   trace FILE LENGTH_MS                  writes a file for Perfetto (runtime::trace_to), which is
+//                                         made by the program: a path from the root
 //
 // A request that cannot be is answered by {"error":"what is wrong, and what would be right"}. A
 // client that leaves ends its request.
