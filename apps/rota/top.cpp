@@ -112,8 +112,9 @@ class top_page {
       longest.emplace_back(at - s.at, &t);
     }
     waits_ = std::move(seen);
-    std::stable_sort(longest.begin(), longest.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::sort(longest.begin(), longest.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;  // then as they came
+    });
     if (longest.size() > rows_) longest.resize(rows_);
     if (longest.empty()) return "";
     std::vector<std::vector<std::string>> rows{{"TASK", "NAME", "SEEN", "WAITS", "WHERE"}};
@@ -128,8 +129,9 @@ class top_page {
     if (all.empty()) return "";
     std::vector<std::size_t> order(all.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return all[a].at("pending").get<std::uint64_t>() > all[b].at("pending").get<std::uint64_t>();
+    const auto pending = [&](std::size_t i) { return all[i].at("pending").get<std::uint64_t>(); };
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return pending(a) != pending(b) ? pending(a) > pending(b) : a < b;
     });
     if (order.size() > rows_) order.resize(rows_);
     std::vector<std::vector<std::string>> rows{
