@@ -1,7 +1,5 @@
 #include "top.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -17,6 +15,7 @@
 
 #include "door.h"
 #include "interrupt.h"
+#include "live_page.h"
 #include "table_text.h"
 
 namespace rota::app {
@@ -59,7 +58,7 @@ class top_page {
         before_.is_null() ? 0
                           : at - static_cast<double>(before_.at("at_ns").get<std::int64_t>()) / 1e9;
     std::string text = head(now, at) + "\n" + workers(now, passed);
-    text += waiting(now, at) + handlers(now, passed);
+    text += waiting(now, at) + handlers(now, passed) + jobs(now);
     before_ = now;
     return text;
   }
@@ -144,6 +143,21 @@ class top_page {
     return table_text(rows) + "\n";
   }
 
+  std::string jobs(const ordered_json& now) const {
+    const auto& all = now.at("jobs");
+    if (all.empty()) return "";
+    std::vector<std::vector<std::string>> rows{{"JOB", "RUNNING", "WAITING", "NEXT", "STATE"}};
+    for (const auto& j : all) {
+      if (rows.size() > rows_) break;
+      const auto next = j.find("next_ms");
+      rows.push_back({j.at("name").get<std::string>(), j.at("running").dump(),
+                      j.at("waiting").dump(),
+                      next == j.end() ? "-" : "in " + seconds_text(next->get<double>() / 1000),
+                      j.at("failing").get<bool>() ? "failing" : "ok"});
+    }
+    return table_text(rows) + "\n";
+  }
+
   struct since {
     std::uint32_t stamp = 0;
     double at = 0;
@@ -161,7 +175,7 @@ int top(const top_request& r) {
   program.send("watch " + std::to_string(std::max<std::uint64_t>(period, 20)) + " " +
                std::to_string(r.count));
   top_page page{r.rows};
-  const bool on_terminal = ::isatty(STDOUT_FILENO) != 0;
+  live_page screen;
   for (;;) {
     ordered_json line;
     switch (program.read(line)) {
@@ -179,10 +193,9 @@ int top(const top_request& r) {
       throw std::runtime_error(line["end"].get<std::string>());
     }
     if (r.door.json)
-      std::cout << line.dump() << '\n';
-    else  // from the top of the screen, and nothing below
-      std::cout << (on_terminal ? "\x1b[H\x1b[J" : "") << page.next(line);
-    std::cout.flush();
+      std::cout << line.dump() << std::endl;
+    else
+      screen.show(page.next(line));
   }
 }
 
@@ -199,7 +212,7 @@ int record(const trace_request& r) {
   const double seconds = seconds_of("--for", r.length);
   const std::string path = std::filesystem::absolute(r.file).string();
   if (path.find_first_of(" \t\n") != std::string::npos)
-    throw bad_input("'" + path + "' has blanks; choose a file without, by --out");
+    throw bad_input("'" + path + "' has blanks; choose a file without, by --output");
   door program{r.door, stop.token()};
   program.send("trace " + path + " " + std::to_string(static_cast<std::uint64_t>(seconds * 1000)));
   ordered_json line;
@@ -226,7 +239,7 @@ int record(const trace_request& r) {
 void add_top(command& program) {
   auto r = std::make_shared<top_request>();
   command& c =
-      program.add("top", "shows what a running program is at: workers, who waits, handlers");
+      program.add("top", "shows what a running program is at: workers, who waits, handlers, jobs");
   add_door_options(c, r->door);
   c.option({.name = "--every",
             .type = "SECONDS",
@@ -241,8 +254,7 @@ void add_top(command& program) {
             .most = 200});
   c.footer([] {
     return "The program opens a door with rota::inspector. SEEN is how long a task has been seen "
-           "to wait, at "
-           "least.";
+           "to wait, at least. What the daemon's jobs do: `rota job top`.";
   });
   c.run([r] { return run_at_door("top", [r] { return top(*r); }); });
 }
@@ -255,14 +267,14 @@ void add_trace(command& program) {
             .type = "SECONDS",
             .help = "how long to write; by default 2 seconds",
             .value = &r->length});
-  c.option({.name = "--out",
+  c.option({.name = "-o,--output",
             .type = "FILE",
             .help = "the file; by default rota.perfetto-trace",
             .value = &r->file});
   c.footer([] {
     return "The program opens a door with rota::inspector, and writes the file. In a program of "
-           "your own, "
-           "runtime::trace_to(file) does the same.";
+           "your own runtime::trace_to(file) does the same. Runs of the daemon's jobs: `rota job "
+           "trace`.";
   });
   c.run([r] { return run_at_door("trace", [r] { return record(*r); }); });
 }

@@ -1,4 +1,4 @@
-#include "base/perfetto.h"
+#include <rota/base/perfetto.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace rota::detail {
+namespace rota {
 
 namespace {
 
@@ -236,4 +236,4 @@ void perfetto_file::close() {
                              "': " + std::generic_category().message(error_));
 }
 
-}  // namespace rota::detail
+}  // namespace rota

@@ -1,12 +1,14 @@
 #include <rota/base/trace.h>
 
+#include <rota/base/perfetto.h>
+
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-
-#include "base/perfetto.h"
 
 namespace rota::detail {
 
@@ -14,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often the rings are emptied. A ring has room for some million records a second, then.
+// How often the rings are emptied, unless one of them fills: then at once.
 constexpr auto pause = 5ms;
 
 // Cowns and jobs that get a track of their own; a file with more is no help to anybody.
@@ -92,20 +94,26 @@ class tracer::file {
       case trace_kind::handler:
         return slice(on, r, {.name = r.text, .category = "event"});
       case trace_kind::mute:
-        if (const auto t = track_of(r)) out_.begin(*t, r.at, {.name = "muted", .category = "cown"});
-        return;
       case trace_kind::overload:
-        if (const auto t = track_of(r))
-          out_.begin(*t, r.at, {.name = "overloaded", .category = "cown"});
-        return;
       case trace_kind::unmute:
       case trace_kind::relief:
-        if (const auto t = track_of(r)) out_.end(*t, r.at);
-        return;
+        return cown_records_.push_back(r);
       case trace_kind::run:
-        if (const auto t = track_of(r)) slice(*t, r, {.name = r.text, .category = "job"});
+        if (const auto t = track_of_run(r)) slice(*t, r, {.name = r.text, .category = "job"});
         return;
     }
+  }
+
+  // One worker mutes a cown, another unmutes it: their records come in any order, so they are put
+  // in order when nobody has an older one any more.
+  void settle(std::int64_t before) {
+    std::sort(cown_records_.begin(), cown_records_.end(),
+              [](const auto& a, const auto& b) { return a.at < b.at; });
+    std::size_t done = 0;
+    for (; done < cown_records_.size() && cown_records_[done].at < before; ++done)
+      add_to_cown(cown_records_[done]);
+    cown_records_.erase(cown_records_.begin(),
+                        cown_records_.begin() + static_cast<std::ptrdiff_t>(done));
   }
 
   void lost(std::size_t ring, std::uint64_t all) {
@@ -126,6 +134,7 @@ class tracer::file {
   }
 
   trace_summary close() {
+    settle(std::numeric_limits<std::int64_t>::max());
     out_.close();
     return written_;
   }
@@ -135,6 +144,14 @@ class tracer::file {
     perfetto_file::track_id id;
     bool is_known = false;
     std::uint64_t lost = 0;
+  };
+  struct cown_track {
+    perfetto_file::track_id id;
+    bool is_open = false;
+  };
+  struct job_track {
+    perfetto_file::track_id id;
+    std::int64_t until;  // the end of the last run on it
   };
 
   void slice(perfetto_file::track_id on, const trace_record& r, const perfetto_file::event& e) {
@@ -148,21 +165,52 @@ class tracer::file {
     return name;
   }
 
-  const perfetto_file::track_id* track_of(const trace_record& r) {
-    const bool is_run = r.kind == trace_kind::run;
-    std::string key = is_run ? "job " + std::string(r.text)
-                             : std::to_string(reinterpret_cast<std::uintptr_t>(r.subject));
-    if (const auto found = own_tracks_.find(key); found != own_tracks_.end()) return &found->second;
-    if (own_tracks_.size() == most_tracks) return nullptr;
-    const std::string name = is_run ? key : "cown " + std::to_string(++cowns_);
-    return &own_tracks_.emplace(std::move(key), out_.track(name)).first->second;
+  void add_to_cown(const trace_record& r) {
+    if (r.kind == trace_kind::mute)
+      begin_on_cown(r, "muted");
+    else if (r.kind == trace_kind::overload)
+      begin_on_cown(r, "overloaded");
+    else
+      end_on_cown(r);
+  }
+
+  void begin_on_cown(const trace_record& r, std::string_view what) {
+    auto found = cowns_.find(r.subject);
+    if (found == cowns_.end()) {
+      if (cowns_.size() == most_tracks) return;
+      const auto track = out_.track("cown " + std::to_string(cowns_.size() + 1));
+      found = cowns_.emplace(r.subject, cown_track{track}).first;
+    }
+    end_on_cown(r);  // a cown is one or the other
+    out_.begin(found->second.id, r.at, {.name = what, .category = "cown"});
+    found->second.is_open = true;
+  }
+
+  // Nothing, for one that was muted before the trace began.
+  void end_on_cown(const trace_record& r) {
+    const auto found = cowns_.find(r.subject);
+    if (found == cowns_.end() || !std::exchange(found->second.is_open, false)) return;
+    out_.end(found->second.id, r.at);
+  }
+
+  // Runs of a job that overlap are on different tracks of the same name.
+  const perfetto_file::track_id* track_of_run(const trace_record& r) {
+    std::vector<job_track>& all = jobs_[r.text];
+    for (job_track& t : all)
+      if (t.until <= r.at) return t.until = r.until, &t.id;
+    if (job_tracks_ == most_tracks) return nullptr;
+    ++job_tracks_;
+    all.push_back({out_.track("job " + std::string(r.text)), r.until});
+    return &all.back().id;
   }
 
   perfetto_file out_;
   const std::int64_t since_;
   std::vector<track> tracks_;  // one a ring
-  std::map<std::string, perfetto_file::track_id> own_tracks_;
-  std::size_t cowns_ = 0;
+  std::unordered_map<const void*, cown_track> cowns_;
+  std::vector<trace_record> cown_records_;  // that are not in the file yet
+  std::map<std::string, std::vector<job_track>> jobs_;
+  std::size_t job_tracks_ = 0;
   std::unordered_map<const char*, std::string> behaviours_;  // by what the compiler calls them
   trace_summary written_;
 };
@@ -212,20 +260,25 @@ void tracer::add(const trace_record& r) noexcept {
 
 void tracer::main() noexcept {
   while (stopping_.load(sync::memory_order_relaxed) == 0) {
-    sync::futex_wait(stopping_, 0, sync::now() + pause);
+    if (!fills_) sync::futex_wait(stopping_, 0, sync::now() + pause);
     try {
       empty_rings();
     } catch (...) {
       // No memory: the records of this round are lost.
+      fills_ = false;
     }
   }
 }
 
 void tracer::empty_rings() {
+  fills_ = false;
+  const std::int64_t began = trace_time();
   for (std::size_t i = 0; i < rings_.size(); ++i) {
-    rings_[i]->take([&](const trace_record& r) { file_->add(i, r); });
+    const std::uint64_t taken = rings_[i]->take([&](const trace_record& r) { file_->add(i, r); });
+    if (taken > trace_ring::size / 4) fills_ = true;
     file_->lost(i, rings_[i]->lost_.load(sync::memory_order_relaxed));
   }
+  file_->settle(std::exchange(last_round_, began));
 }
 
 }  // namespace rota::detail

@@ -93,6 +93,14 @@ class watch final : public errand {
       j.field("where", t.where).field("stamp", t.stamp).end_object();
     }
     j.end_array();
+    j.key("jobs").begin_array();
+    for (const overview::job& each : seen.jobs) {
+      j.begin_object().field("name", each.name).field("running", each.running);
+      j.field("waiting", each.waiting).key("failing").boolean(each.is_failing);
+      if (each.next) j.field("next_ms", each.next->count());
+      j.end_object();
+    }
+    j.end_array();
     j.key("cowns").begin_object();
     j.field("overloaded", c.overloaded).field("muted", c.muted).end_object();
     j.key("bus").begin_object().field("handlers", b.handlers).field("queued", b.queued);

@@ -4,9 +4,11 @@
 #include <rota/job/scheduler.h>
 
 #include <rota/base/sync.h>
+#include <rota/base/trace.h>
 #include <rota/job/sqlite_ledger.h>
 #include <rota/job/wall_timer.h>
 #include <rota/task/errors.h>
+#include <rota/task/observer.h>
 #include <rota/time/sleep.h>
 
 #include <poll.h>
@@ -59,6 +61,7 @@ struct scheduler::state : job::launcher, std::enable_shared_from_this<scheduler:
   // --- the thread --------------------------------------------------------------------------------
 
   void work();
+  void tell(overview& seen) const;
   void wait(std::optional<instant> until);
   void wake() noexcept;
   // Moves on to now, under `mutex`; afterwards somebody looks at wake_at() again.
@@ -97,6 +100,7 @@ struct scheduler::state : job::launcher, std::enable_shared_from_this<scheduler:
   sync::mutex listener_mutex;
   std::function<void(const job::engine_event&)> listener;  // guarded by listener_mutex
   sync::thread thread;
+  std::optional<detail::overview_part> seen_as;
 };
 
 scheduler::state::state(runtime& rt, scheduler_options o)
@@ -139,6 +143,7 @@ void scheduler::state::stop(run_id id) {
 task<void> scheduler::state::run_function(std::shared_ptr<state> self, std::shared_ptr<function> f,
                                           job::run r, job::milliseconds timeout) {
   const instant started = self->now();
+  const std::int64_t began = detail::trace_time();
   auto outcome = job::outcome::success;
   std::string note;
   try {
@@ -157,6 +162,7 @@ task<void> scheduler::state::run_function(std::shared_ptr<state> self, std::shar
     outcome = job::outcome::failed;
     note = "it threw something that is no std::exception";
   }
+  detail::trace_run(self->home, r.job, began);
   self->ended(r.id, result_of(outcome, started, self->now(), std::move(note)));
 }
 
@@ -191,6 +197,21 @@ void scheduler::state::wait(std::optional<instant> until) {
   std::uint64_t count = 0;
   [[maybe_unused]] const auto taken = ::read(wake_fd, &count, sizeof count);
   timer.acknowledge();
+}
+
+// For observers of the runtime.
+void scheduler::state::tell(overview& seen) const {
+  const std::lock_guard guard{mutex};
+  const instant at = now();
+  engine->each_job([&](const job::job_view& v) {
+    overview::job j;
+    j.name = v.def->name;
+    j.running = v.running;
+    j.waiting = v.waiting;
+    if (v.next) j.next = *v.next - at;
+    j.is_failing = v.row.failing;
+    seen.jobs.push_back(std::move(j));
+  });
 }
 
 void scheduler::state::work() {
@@ -232,9 +253,11 @@ void scheduler::state::work() {
 scheduler::scheduler(runtime& rt, scheduler_options o)
     : state_(std::make_shared<state>(rt, std::move(o))) {
   state_->thread = sync::thread{[s = state_.get()] { s->work(); }};
+  state_->seen_as.emplace(rt, [s = state_.get()](overview& seen) { s->tell(seen); });
 }
 
 scheduler::~scheduler() {
+  state_->seen_as.reset();
   {
     const std::lock_guard guard{state_->ends_mutex};
     state_->closing = true;

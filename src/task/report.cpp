@@ -179,7 +179,17 @@ overview runtime_state::look(std::size_t most_tasks) {
     seen.longest.push_back(std::move(t));
   }
   std::reverse(seen.longest.begin(), seen.longest.end());
+  const std::lock_guard guard{parts_mutex_};
+  for (const overview_part* part : parts_) part->add_(seen);
   return seen;
+}
+
+void runtime_state::change_parts(overview_part& part, bool is_there) {
+  const std::lock_guard guard{parts_mutex_};
+  if (is_there)
+    parts_.push_back(&part);
+  else
+    std::erase(parts_, &part);
 }
 
 std::string runtime_state::dump() {

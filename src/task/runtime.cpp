@@ -77,6 +77,24 @@ observer::~observer() { state_.workers().observe(-1); }
 
 overview observer::look(std::size_t most_tasks) const { return state_.look(most_tasks); }
 
+namespace detail {
+
+overview_part::overview_part(runtime& rt, std::function<void(overview&)> add)
+    : home_(state_of(rt)), add_(std::move(add)) {
+  home_.change_parts(*this, true);
+}
+
+overview_part::~overview_part() { home_.change_parts(*this, false); }
+
+void trace_run(runtime& rt, const std::string& job, std::int64_t began) {
+  runtime_state& home = state_of(rt);
+  tracer* const t = home.workers().existing_tracer();
+  if (!t || !t->is_on()) return;
+  t->add({.at = began, .until = trace_time(), .text = home.lasting(job), .kind = trace_kind::run});
+}
+
+}  // namespace detail
+
 namespace this_task {
 
 namespace {

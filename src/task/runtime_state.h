@@ -85,6 +85,7 @@ class runtime_state {
   std::string dump();
   std::string deadlock_report();
   overview look(std::size_t most_tasks);
+  void change_parts(overview_part& part, bool is_there);
 
  private:
   static constexpr std::size_t slab_bytes = sync::is_explored ? 4096 : 64 * 1024;
@@ -144,6 +145,9 @@ class runtime_state {
 
   sync::mutex names_mutex_;        // held while extras are deleted, or read by another thread
   std::set<std::string> lasting_;  // guarded by names_mutex_
+
+  sync::mutex parts_mutex_;            // held while parts are asked
+  std::vector<overview_part*> parts_;  // guarded by parts_mutex_
 
   sync::mutex runs_mutex_;
   struct running_call {

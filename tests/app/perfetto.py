@@ -145,7 +145,7 @@ class Trace:
 
     def event(self, at, event, open_slices):
         track = self.tracks[event["track"]]
-        stack = open_slices.setdefault(track, [])
+        stack = open_slices.setdefault(event["track"], [])
         if event["type"] == BEGIN:
             stack.append(
                 Slice(track, event["name"], event["category"], at, number=event.get("number"),

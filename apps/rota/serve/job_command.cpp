@@ -18,6 +18,7 @@
 #include "../door.h"
 #include "http.h"
 #include "job_client.h"
+#include "job_look.h"
 #include "job_text.h"
 #include "place.h"
 #include "serve.h"
@@ -41,6 +42,8 @@ struct job_words {
   std::string outcome;
   std::string from;
   std::uint32_t count = 10;
+  job_top_request top;
+  job_trace_request trace;
   std::uint32_t limit = 20;
   bool follow = false;
   bool at_once = false;
@@ -324,6 +327,18 @@ int do_page(const job_words& w) {
   return 0;
 }
 
+int do_top(const job_words& w) {
+  job_top_request r = w.top;
+  r.json = w.json_wanted;
+  return job_top(client_of(w), r);
+}
+
+int do_trace(const job_words& w) {
+  job_trace_request r = w.trace;
+  r.json = w.json_wanted;
+  return job_trace(client_of(w), r);
+}
+
 // --- changing -----------------------------------------------------------------------------------
 
 // The attempt after this one. It is written down together with the end of this one, so whoever
@@ -475,6 +490,27 @@ void add_job(command& program) {
                   .type = "WORD",
                   .help = "only these: success, failed, skipped, ...",
                   .value = &w->outcome});
+  command& top = add("top", "shows what runs, waits, comes next and is over, live", do_top);
+  top.option({.name = "--every",
+              .type = "SECONDS",
+              .help = "how often to look (1)",
+              .value = &w->top.every});
+  top.option({.name = "--count", .type = "N", .help = "end after N looks", .value = &w->top.count});
+  top.option({.name = "--rows",
+              .type = "N",
+              .help = "at most N of each (10)",
+              .value = &w->top.rows,
+              .least = 1,
+              .most = 1000});
+  command& trace = add("trace", "writes runs to a file for Perfetto, a track a job", do_trace);
+  trace.option({.name = "--hours",
+                .type = "N",
+                .help = "those of the last N hours (24)",
+                .value = &w->trace.hours});
+  trace.option({.name = "-o,--output",
+                .type = "FILE",
+                .help = "the file (jobs.perfetto-trace)",
+                .value = &w->trace.file});
   command& import = add("import", "turns `crontab -l` into TOML", do_import);
   import.option(
       {.name = "file", .type = "FILE", .help = "a crontab (standard input)", .value = &w->file});

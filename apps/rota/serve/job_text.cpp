@@ -8,36 +8,14 @@
 #include <optional>
 #include <vector>
 
+#include "../table_text.h"
+
 namespace rota::app {
 
 namespace {
 
 using json = nlohmann::ordered_json;
 using row = std::vector<std::string>;
-
-// How many letters a terminal shows: continuation bytes of UTF-8 are none.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
-std::string table_text(const std::vector<row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const row& r : rows)
-    for (std::size_t i = 0; i < r.size(); ++i) widths[i] = std::max(widths[i], width_of(r[i]));
-  std::string out;
-  for (const row& r : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < r.size(); ++i) {
-      line += r[i];
-      if (i + 1 < r.size()) line.append(widths[i] - width_of(r[i]) + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
-}
 
 std::string text_at(const json& j, const char* name, const std::string& otherwise = "-") {
   const auto found = j.find(name);
@@ -161,6 +139,12 @@ std::string runs_text(const json& runs) {
     rows.push_back({text_at(r, "id"), text_at(r, "job"), time_at(r, "scheduled"), text_at(r, "why"),
                     time_at(r, "started"), duration_of(r), outcome_and_note(r)});
   return rows.size() == 1 ? "There are no runs.\n" : table_text(rows);
+}
+
+std::string firings_text(const json& firings) {
+  std::vector<row> rows{{"DUE", "JOB"}};
+  for (const json& f : firings) rows.push_back({time_at(f, "at"), text_at(f, "job")});
+  return table_text(rows);
 }
 
 std::string run_text(const json& r) {

@@ -10,6 +10,8 @@ namespace rota::app {
 std::string jobs_text(const nlohmann::ordered_json& jobs);
 std::string job_text(const nlohmann::ordered_json& job);
 std::string runs_text(const nlohmann::ordered_json& runs);
+// Of /upcoming.
+std::string firings_text(const nlohmann::ordered_json& firings);
 std::string run_text(const nlohmann::ordered_json& run);
 // "run 6: failed, exit code 3", with the note if there is one.
 std::string ending_text(const nlohmann::ordered_json& run);

@@ -9,7 +9,9 @@
 //   t.stop();                            // the file is whole
 //
 // Promised: a record is written whole or not at all, and who writes one waits for nobody. A ring
-// that is full loses the record and counts it; the file says how many were lost, and where.
+// that is full loses the record and counts it; the file says how many were lost, and where: a busy
+// runtime makes some million records a second, of which the tracer's thread writes as many as it
+// gets time for.
 // Threads: start and stop are anyone's; a ring is written by the thread that it belongs to.
 // Cost: while there is no trace, nobody has a ring, and looks for one once in many steps.
 #ifndef ROTA_BASE_TRACE_H
@@ -88,19 +90,21 @@ class trace_ring {
 
  private:
   friend class tracer;
-  static constexpr std::uint64_t size = std::uint64_t{1} << 14;
+  static constexpr std::uint64_t size = std::uint64_t{1} << 16;  // some 5 MB
 
   trace_ring() : records_(std::make_unique<trace_record[]>(size)) {}
 
-  // Calls f(record) for each that there is.
+  // Calls f(record) for each that there is, and gives how many they were.
   template <class F>
-  void take(F&& f) {
-    std::uint64_t tail = tail_.load(sync::memory_order_relaxed);  // ours
+  std::uint64_t take(F&& f) {
+    const std::uint64_t first = tail_.load(sync::memory_order_relaxed);  // ours
+    std::uint64_t tail = first;
     // acquire: pairs with add().
     const std::uint64_t head = head_.load(sync::memory_order_acquire);
     for (; tail != head; ++tail) f(records_[tail % size]);
     // release: pairs with add().
     tail_.store(tail, sync::memory_order_release);
+    return tail - first;
   }
 
   const std::unique_ptr<trace_record[]> records_;
@@ -151,6 +155,8 @@ class tracer {
 
   sync::mutex control_;  // guards what follows, but for the file while the thread runs
   std::unique_ptr<file> file_;
+  std::int64_t last_round_ = 0;  // when the rings were emptied before. The same
+  bool fills_ = false;           // a ring had many records: look again at once. The same
   sync::thread thread_;
   sync::atomic<std::uint32_t> stopping_{0};  // a futex
 };

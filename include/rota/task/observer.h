@@ -1,4 +1,4 @@
-// A look at a runtime while it works: what its workers are at, and who waits for what.
+// A look at a runtime while it works: what its workers are at, who waits for what, jobs.
 //
 //   rota::observer eye{rt};
 //   for (const auto& w : eye.look().workers) std::cout << w.doing << '\n';
@@ -12,8 +12,11 @@
 
 #include <rota/task/runtime.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,10 +41,20 @@ struct overview {
     std::uint32_t stamp = 0;
   };
 
+  // A job of a rota::scheduler.
+  struct job {
+    std::string name;
+    std::uint32_t running = 0;
+    std::uint32_t waiting = 0;                      // due, and not begun
+    std::optional<std::chrono::milliseconds> next;  // until it is due again
+    bool is_failing = false;                        // its last run was no success
+  };
+
   std::vector<worker> workers;
   std::size_t tasks = 0;      // that have not ended
   std::size_t waiting = 0;    // of them
   std::vector<task> longest;  // of those that wait, so many as were asked for; see observer::look()
+  std::vector<job> jobs;      // of the runtime's schedulers
 };
 
 class observer {
@@ -57,6 +70,29 @@ class observer {
  private:
   detail::runtime_state& state_;
 };
+
+namespace detail {
+
+// Something more that observers of a runtime see, as long as this lives: layers above have their
+// say. `add` is called by whoever looks.
+class overview_part {
+ public:
+  overview_part(runtime& rt, std::function<void(overview&)> add);
+  overview_part(const overview_part&) = delete;
+  overview_part& operator=(const overview_part&) = delete;
+  ~overview_part();
+
+ private:
+  friend class runtime_state;
+  runtime_state& home_;
+  const std::function<void(overview&)> add_;
+};
+
+// Writes a run of a job, which began at that trace_time() and ends now, into the runtime's trace if
+// there is one.
+void trace_run(runtime& rt, const std::string& job, std::int64_t began);
+
+}  // namespace detail
 
 }  // namespace rota
 

@@ -1,13 +1,16 @@
 // A file that Perfetto opens: slices on tracks, moments, and arrows between them.
 //
-//   perfetto_file f{"run.perfetto-trace"};
+//   rota::perfetto_file f{"run.perfetto-trace"};
 //   const auto worker = f.track("worker 0");
 //   f.begin(worker, 1000, {.name = "fetch", .ends_arrow = 7});
 //   f.end(worker, 1800);
 //   f.close();
 //
 // The format is a sequence of protobuf messages (perfetto's TracePacket), of which this writes the
-// few fields that it takes. Times are nanoseconds and need not come in order.
+// few fields that it takes. Times are nanoseconds and need not come in order; slices of one track
+// lie inside of each other or apart.
+//
+// Threads: one at a time.
 #ifndef ROTA_BASE_PERFETTO_H
 #define ROTA_BASE_PERFETTO_H
 
@@ -19,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-namespace rota::detail {
+namespace rota {
 
 class perfetto_file {
  public:
@@ -63,6 +66,6 @@ class perfetto_file {
   numbered categories_, names_, number_names_, places_;  // texts that the file has, by number
 };
 
-}  // namespace rota::detail
+}  // namespace rota
 
 #endif
