@@ -4,8 +4,13 @@
 
 #include <rota/rota.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -33,6 +38,10 @@ class latch {
 
 rota::options options_of(const trial& t) { return rota::options{}.with_workers(t.workers()); }
 
+std::string trace_file(int process) {
+  return std::filesystem::temp_directory_path() / ("rota_bench_" + std::to_string(process));
+}
+
 // Runs `pass(warm)`, then measures `pass(n)`, all in one main task.
 template <class Pass>
 task<> measured(trial& t, std::int64_t warm, Pass& pass) {
@@ -43,9 +52,20 @@ task<> measured(trial& t, std::int64_t warm, Pass& pass) {
   t.answer(answer);
 }
 
+// What it costs to be looked at: with the flavor "trace" a file is written meanwhile, with "top"
+// there is an observer.
 template <class Pass>
 void measure(trial& t, std::int64_t warm, Pass pass) {
-  rota::run(measured(t, warm, pass), options_of(t));
+  rota::runtime rt{options_of(t)};
+  std::optional<rota::observer> eye;
+  if (t.flavor() == "top") eye.emplace(rt);
+  if (t.flavor() == "trace") rt.trace_to(trace_file(getpid()));
+  rt.run(measured(t, warm, pass));
+  if (t.flavor() != "trace") return;
+  const rota::trace_summary s = rt.stop_trace();
+  std::filesystem::remove(trace_file(getpid()));
+  t.report("records", static_cast<double>(s.records));
+  t.report("lost", static_cast<double>(s.lost));
 }
 
 // ---- yield, spawn, join, ping-pong
