@@ -136,7 +136,8 @@ int own_daemon::end() {
 
 own_daemon::load own_daemon::ask() const {
   const auto status = job_client{folder_ / "state" / "rota.sock"}.get("/api/v1/status");
-  return {status.at("active").get<std::uint64_t>(), status.at("waiting").get<std::uint64_t>()};
+  return {status.at("jobs").get<std::uint64_t>(), status.at("active").get<std::uint64_t>(),
+          status.at("waiting").get<std::uint64_t>()};
 }
 
 }  // namespace rota::app

@@ -42,8 +42,9 @@ class own_daemon {
   // Its exit status.
   int end();
 
-  // Runs that are under way and that are due and wait, as it says itself.
+  // Jobs, runs that are under way, and those that are due and wait, as it says itself.
   struct load {
+    std::uint64_t jobs = 0;
     std::uint64_t active = 0;
     std::uint64_t waiting = 0;
   };

@@ -1,4 +1,4 @@
-// bounded_programs, every_due_run: six jobs, due every second, under a cap of two, started by a
+// bounded_programs, every_due_run: six jobs, due twice a second, under a cap of two, started by a
 // daemon of the tour's own that is killed with kill -9 while programs run. Each program writes a
 // line when it starts and one when it ends; in the end these lines are compared with the ledger.
 // Broken, three programs are under way in the lines, an instant has no row in the ledger or two, or
@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t program_cap = 2;
 constexpr int job_count = 6;
-constexpr auto job_period = 1000ms;
+constexpr auto job_period = 500ms;
 
 // What the programs wrote. Lines are appended in one piece, so that their order is that of what
 // happened, without any clock.
@@ -110,10 +110,10 @@ class killed_daemon {
   explicit killed_daemon(stage& s) : stage_(s), world_(daemon_.folder() / "world") {
     for (int i = 1; i <= job_count; ++i)
       daemon_.write_job("job" + std::to_string(i),
-                        "schedule = \"@every 1s\"\noverlap = \"queue\"\nqueue = 3\n"
+                        "schedule = \"@every 500ms\"\noverlap = \"queue\"\nqueue = 3\n"
                         "catchup = \"all\"\n"
                         "shell = \"echo start $ROTA_RUN >>'" +
-                            world_.string() + "'; sleep 0.2; " + "echo end $ROTA_RUN >>'" +
+                            world_.string() + "'; sleep 0.1; " + "echo end $ROTA_RUN >>'" +
                             world_.string() + "'\"\n");
   }
 
@@ -124,7 +124,7 @@ class killed_daemon {
     while (!is_busy()) look("waiting for programs to be under way");
     const std::uint64_t under_way = world().started - world().ended;
     daemon_.kill_hard();
-    const auto dead_until = stage::clock::now() + 1200ms;  // instants are missed meanwhile
+    const auto dead_until = stage::clock::now() + 2 * job_period;  // instants are missed meanwhile
     while (stage::clock::now() < dead_until) look("the daemon was killed");
     start();
     watch_until(1);
@@ -161,7 +161,7 @@ class killed_daemon {
     daemon_.remove_jobs();
     for (;;) {
       const own_daemon::load left = daemon_.ask();
-      if (left.active == 0 && left.waiting == 0 && !is_busy()) break;
+      if (left.jobs + left.active + left.waiting == 0 && !is_busy()) break;
       look("the last ones");
     }
     daemon_.end();

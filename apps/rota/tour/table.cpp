@@ -81,7 +81,7 @@ std::string text_table(const screen& s, const findings& found, double seconds) {
     out << margin << s.paint(screen::dim, "held by " + std::string(r.about->test)) << '\n';
   }
   out << '\n' << kept << " of " << rows.size() << " promises were kept";
-  if (seconds > 0) out << ", in " << static_cast<int>(seconds + 0.5) << " seconds";
+  if (seconds > 0) out << ", in " << static_cast<int>(seconds + 0.5) << " s";
   out << ". " << promises_page << " says what each assumes and does not promise.\n";
   return out.str();
 }
