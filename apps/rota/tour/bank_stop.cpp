@@ -60,7 +60,7 @@ struct teller {
       when(of->accounts[from], of->accounts[to])
           << [b = of, amount](std::int64_t& f, std::int64_t& t) {
                f -= amount;
-               if (amount % 16 == 0) std::this_thread::yield();  // lets others look into the gap
+               if (amount % 50 == 0) std::this_thread::yield();  // lets others look into the gap
                t += amount;
                b->transfers.fetch_add(1, std::memory_order_relaxed);
              };
