@@ -11,7 +11,10 @@
 namespace rota::app {
 
 command& command::add(std::string name, std::string help) {
-  return *below_.emplace_back(std::make_unique<command>(std::move(name), std::move(help)));
+  command& added =
+      *below_.emplace_back(std::make_unique<command>(std::move(name), std::move(help)));
+  added.group_ = heading_of_next_;
+  return added;
 }
 
 // Builds the parser from the commands.
@@ -44,8 +47,11 @@ class command_line {
     for (const option& o : c.options_)
       if (!o.needs.empty()) app.get_option(o.name)->needs(app.get_option(o.needs));
     if (c.footer_) app.footer(c.footer_);
-    for (const auto& below : c.below_)
-      fill(*app.add_subcommand(below->name_, below->help_), *below);
+    for (const auto& below : c.below_) {
+      CLI::App* made = app.add_subcommand(below->name_, below->help_);
+      if (!below->group_.empty()) made->group(below->group_);
+      fill(*made, *below);
+    }
     if (c.action_)
       app.callback([this, &c] { chosen_ = &c; });
     else

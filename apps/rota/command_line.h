@@ -42,6 +42,8 @@ class command {
 
   // A command below this one.
   command& add(std::string name, std::string help);
+  // The heading in --help of the commands that are added from here on.
+  void group(std::string heading) { heading_of_next_ = std::move(heading); }
   void option(app::option o) { options_.push_back(std::move(o)); }
   // What --help says at the end.
   void footer(std::function<std::string()> text) { footer_ = std::move(text); }
@@ -55,6 +57,8 @@ class command {
 
   std::string name_;
   std::string help_;
+  std::string group_;            // its heading in the help of the one above
+  std::string heading_of_next_;  // of those below
   std::vector<app::option> options_;
   std::vector<std::unique_ptr<command>> below_;
   std::function<std::string()> footer_;
