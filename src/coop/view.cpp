@@ -1,4 +1,4 @@
-// What the page is given, in the words of src/coop/view.html, which reads it:
+// What the page is given, in the words of src/coop/view/run.js, which reads it:
 //
 //   text      the source in pieces: every other one, from the second on, is a place
 //   at        "line:column" of each place

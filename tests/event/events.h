@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -73,6 +74,11 @@ class failures {
   mutable std::mutex mutex_;
   std::vector<std::string> texts_;  // guarded by mutex_
 };
+
+// Requests that wait at the first server of the first service.
+inline std::uint64_t calls_that_wait(const rota::bus& b) {
+  return b.graph().services.at(0).servers.at(0).counters.pending;
+}
 
 // The text of the exception that f throws, or "nothing".
 template <class F>

@@ -1,9 +1,6 @@
 // Cowns and behaviours. Values are cells, so that two behaviours that have a cown at once show as a
 // data race; a cown that is not handed on shows as a behaviour that never runs; one that is freed
 // too early, or never, as use after free or as a leak.
-//
-// There are no workers: each thread has a pool of its own that is never started, and runs what it
-// has made ready itself. So nothing is shared but the cowns, and schedules stay short.
 
 #include <rota/cown/cown.h>
 
@@ -11,16 +8,12 @@
 #include <rota/cown/when.h>
 #include <rota/rota.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "cown/dispatch.h"
-#include "cown/pressure_board.h"
+#include "explored/cown_hand.h"
 #include "explored/scenarios.h"
 #include "pool/pool.h"
 
@@ -31,86 +24,9 @@ using rota::cown_ptr;
 using rota::make_cown;
 using rota::read;
 using rota::when;
-using rota::detail::dispatch;
 using rota::detail::job;
-using rota::detail::pool;
-using rota::detail::pressure_board;
-using rota::detail::pressure_source;
-using rota::detail::stand_in;
-using word = explore::atomic<std::uint32_t>;
-using number = explore::cell<int>;
 
-// A pool whose only worker is the thread that calls it.
-class hand {
- public:
-  hand() : pool_(rota::options{}.with_workers(1), rota::detail::pool_hooks{}) {}
-
-  // Calls f as somebody who belongs here, and runs what became ready.
-  template <class F>
-  void act(F f) {
-    {
-      const stand_in here{pool_, nullptr};
-      f();
-    }
-    run_all();
-  }
-
-  // Also inside of a behaviour: then what is ready runs before it ends.
-  void run_all() {
-    while (job* j = take()) run(j);
-  }
-
-  // The next that is ready, or null. Another thread may run it.
-  job* take() { return pool_.take_left(); }
-  void run(job* j) {
-    const stand_in here{pool_, j};
-    j->frame.resume();
-  }
-
-  template <class T>
-  void press(const cown_ptr<T>& c) {
-    dispatch d{pool_};
-    pressure_board::get().press(d, *c.get(), source_);
-    d.finish();
-    run_all();
-  }
-  void relieve() {
-    pressure_board::get().relieve(source_);
-    run_all();
-  }
-
- private:
-  pool pool_;
-  pressure_source source_;
-};
-
-void bump(number& n) { n.set(n.get() + 1); }
-
-// Does f, and sees what its sender did before.
-template <class F>
-auto carrying(F f) {
-  return [f, letter = std::make_unique<number>(1)](auto&... values) {
-    explore::check(letter->get() == 1, "a behaviour sees what its sender did");
-    f(values...);
-  };
-}
-
-// N cowns, in the order in which behaviours take them.
-template <std::size_t N>
-std::array<cown_ptr<number>, N> ordered() {
-  std::array<cown_ptr<number>, N> all;
-  for (auto& c : all) c = make_cown<number>(0);
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
-template <class T>
-bool is_normal(const cown_ptr<T>& c) {
-  const rota::cown_counters now = c.counters();
-  return !now.muted && !now.overloaded && now.pending == 0;
-}
-
-// --- queues -------------------------------------------------------------------------------------
+// --- queues --------------------------------------------------------------------------------------
 
 // As many threads as that, each with one behaviour on the same cown.
 template <unsigned Threads>
@@ -190,17 +106,7 @@ void three_cowns() {
       "every behaviour runs");
 }
 
-// --- pointers -----------------------------------------------------------------------------------
-
-struct watched {
-  number value{0};
-  word* ended;
-  explicit watched(word& count) : ended(&count) {}
-  ~watched() {
-    value.set(-1);
-    ended->fetch_add(1, std::memory_order_relaxed);
-  }
-};
+// --- pointers ------------------------------------------------------------------------------------
 
 // The senders let go of the cowns at once: those that wait keep them.
 void let_go() {
@@ -274,9 +180,7 @@ void first_weak_pointer() {
   explore::check(!!rota::weak_cown_ptr<watched>{a}.lock(), "it lives");
 }
 
-// --- readers ------------------------------------------------------------------------------------
-
-int look(const number& n) { return n.get(); }
+// --- readers -------------------------------------------------------------------------------------
 
 // A reader that sends another one sees it run, unless a writer has come in between.
 void readers_share() {
@@ -362,7 +266,7 @@ void read_and_write() {
   explore::check(is_normal(c[0]) && is_normal(c[1]), "and leaves nothing behind");
 }
 
-// --- batches ------------------------------------------------------------------------------------
+// --- batches -------------------------------------------------------------------------------------
 
 // A batch against a behaviour that needs both cowns: nobody comes in between.
 void batches() {
@@ -420,7 +324,7 @@ void inherited() {
   explore::check(is_normal(c[0]) && is_normal(c[1]), "and leaves nothing behind");
 }
 
-// --- early release ------------------------------------------------------------------------------
+// --- early release -------------------------------------------------------------------------------
 
 // A cown that is given back early is the next one's at once; the other is kept.
 void early_release() {
@@ -446,284 +350,6 @@ void early_release() {
   explore::check(c[0].unguarded().get() == 2 && c[1].unguarded().get() == 2,
                  "every behaviour runs");
   explore::check(is_normal(c[0]) && is_normal(c[1]), "and leaves nothing behind");
-}
-
-// --- backpressure -------------------------------------------------------------------------------
-
-// A sender that is muted is free again when the receiver has caught up, whoever works on which.
-template <bool Twice>
-void muting() {
-  const auto from = make_cown<number>(0);
-  const auto to = make_cown<number>(0);
-  to.set_threshold(Twice ? 1 : 0);
-  std::array<hand, 2> hands;
-  {
-    together others;
-    others.run([&] {
-      hands[1].act([&] {
-        when(from) << carrying(bump);
-        if (Twice) when(to) << carrying(bump);
-      });
-    });
-    hands[0].act([&] {
-      when(from) << [&](number& n) {
-        bump(n);
-        when(to) << carrying(bump);
-        when(to) << carrying(bump);
-      };
-    });
-  }
-  explore::check(from.unguarded().get() == 2 && to.unguarded().get() == (Twice ? 3 : 2),
-                 "every behaviour runs");
-  explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
-}
-
-// The receiver is read, and the reader that came last ends first: the other one frees the sender.
-void readers_leave() {
-  const auto from = make_cown<number>(0);
-  const auto to = make_cown<number>(0);
-  to.set_threshold(0);
-  hand h;
-  h.act([&] {
-    when(from) << [&](number&) {
-      when(read(to)) << [&](const number&) { h.run_all(); };
-      when(read(to)) << look;
-    };
-    when(from) << bump;
-  });
-  explore::check(from.unguarded().get() == 1, "every behaviour runs");
-  explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
-}
-
-// ... and ends while another one, which has seen nothing of this, ends too.
-void two_readers_leave() {
-  const auto from = make_cown<number>(0);
-  const auto to = make_cown<number>(0);
-  to.set_threshold(0);
-  std::array<hand, 2> hands;
-  {
-    together others;
-    others.run([&] { hands[1].act([&] { when(read(to)) << look; }); });
-    hands[0].act([&] {
-      when(from) << [&](number&) {
-        when(read(to)) << look;
-        when(read(to)) << look;
-      };
-      when(from) << bump;
-    });
-  }
-  explore::check(from.unguarded().get() == 1, "every behaviour runs");
-  explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
-}
-
-// Calls f while cown `c` is muted by `by`, which is overloaded and has work left.
-template <class F>
-void while_muted(hand& h, const cown_ptr<number>& by, const cown_ptr<number>& c, F f) {
-  by.set_threshold(0);
-  h.act([&] {
-    when(by) << [&](number&) {
-      when(c) << [&](number&) { when(by) << carrying(bump); };
-      h.run_all();
-      explore::check(c.counters().muted, "who sends to an overloaded cown is muted");
-      f();
-    };
-  });
-}
-
-// A behaviour goes from one cown to the next, which is muted, while the first one gets priority:
-// then the second one is freed, by whoever comes last.
-void raised_on_the_way() {
-  const auto c = ordered<2>();
-  const auto by = make_cown<number>(0);
-  std::array<hand, 2> hands;
-  while_muted(hands[0], by, c[1], [&] {
-    together others;
-    others.run([&] {
-      hands[1].act([&] { when(c[0], c[1]) << [](number& x, number& y) { bump(x), bump(y); }; });
-    });
-    hands[0].press(c[0]);
-    others.join();
-    explore::check(!c[1].counters().muted, "nobody of priority waits for somebody muted");
-    hands[0].relieve();
-  });
-  explore::check(c[0].unguarded().get() == 1 && c[1].unguarded().get() == 1,
-                 "every behaviour runs");
-  explore::check(is_normal(c[0]) && is_normal(c[1]) && is_normal(by), "and nobody stays muted");
-}
-
-// A behaviour ends, and with it the cown that it came to last, while the first one gets priority:
-// the board must not follow it there.
-void raised_too_late() {
-  word ended{0};
-  std::array<hand, 2> hands;
-  auto first = make_cown<watched>(ended);
-  auto second = make_cown<watched>(ended);
-  if (second < first) std::swap(first, second);
-  {
-    together others;
-    others.run([&, second = std::move(second)]() mutable {
-      hands[1].act([&] {
-        when(first, second) << [](watched& x, watched& y) { bump(x.value), bump(y.value); };
-        second.reset();
-      });
-    });
-    hands[0].press(first);
-    hands[0].relieve();
-  }
-  explore::check(ended.peek() == 1, "every behaviour runs");
-  explore::check(first.unguarded().value.get() == 1 && is_normal(first), "and all is normal");
-}
-
-// ... with one more on the way, so that the board may meet the behaviour between two hops.
-void raised_between() {
-  const auto c = ordered<3>();
-  const auto by = make_cown<number>(0);
-  std::array<hand, 2> hands;
-  while_muted(hands[0], by, c[2], [&] {
-    together others;
-    others.run([&] {
-      hands[1].act([&] {
-        when(c[0], c[1], c[2]) <<
-            [](number& x, number& y, number& z) { bump(x), bump(y), bump(z); };
-      });
-    });
-    hands[0].press(c[0]);
-    others.join();
-    explore::check(!c[2].counters().muted, "nobody of priority waits for somebody muted");
-    hands[0].relieve();
-  });
-  for (const auto& x : c) {
-    explore::check(x.unguarded().get() == 1, "every behaviour runs");
-    explore::check(is_normal(x), "and nobody stays muted");
-  }
-}
-
-// A sender that sees an old count finds a cown too long, and gives it priority, while the last
-// message there ends: whoever comes last takes the priority away, since what the sender sends waits
-// elsewhere.
-template <bool Reads>
-void raised_at_the_end() {
-  const auto c = ordered<2>();
-  const auto from = make_cown<number>(0);
-  const auto other = make_cown<number>(0);
-  c[1].set_threshold(1);
-  std::array<hand, 3> hands;
-  hands[2].press(other);  // so the board is on the alert, and senders look at all receivers
-  hands[0].act([&] {
-    when(c[0]) << [&](number&) {
-      together others;
-      others.run([&] {
-        for (int i = 0; i < 2; ++i)
-          hands[1].act([&] {
-            if (Reads)
-              when(read(c[1])) << look;
-            else
-              when(c[1]) << bump;
-          });
-      });
-      when(from) <<
-          [&](number&) { when(c[0], c[1]) << [](number& x, number& y) { bump(x), bump(y); }; };
-      hands[0].run_all();
-      others.join();
-      explore::check(is_normal(c[1]), "nobody has priority for nothing");
-    };
-  });
-  hands[2].relieve();
-  explore::check(c[0].unguarded().get() == 1 && c[1].unguarded().get() == (Reads ? 1 : 3),
-                 "every behaviour runs");
-  for (const auto& x : {c[0], c[1], from, other}) explore::check(is_normal(x), "and all is normal");
-}
-
-// As raised_on_the_way(), for a behaviour that reads the cown which gets priority.
-void reader_raised() {
-  const auto c = ordered<2>();
-  const auto by = make_cown<number>(0);
-  std::array<hand, 2> hands;
-  while_muted(hands[0], by, c[1], [&] {
-    together others;
-    others.run([&] {
-      hands[1].act([&] { when(read(c[0]), c[1]) << [](const number&, number& y) { bump(y); }; });
-    });
-    hands[0].press(c[0]);
-    others.join();
-    explore::check(!c[1].counters().muted, "nobody of priority waits for somebody muted");
-    hands[0].relieve();
-  });
-  explore::check(c[1].unguarded().get() == 1, "every behaviour runs");
-  explore::check(is_normal(c[0]) && is_normal(c[1]) && is_normal(by), "and nobody stays muted");
-}
-
-// A queue that is too long gives its priority to what its behaviours wait for. Its first behaviour
-// needs `second`, which is muted by it: without priority both would wait for ever.
-void overloaded_waits() {
-  const auto c = ordered<2>();
-  c[0].set_threshold(0);
-  std::array<hand, 2> hands;
-  word ran{0};
-  const auto count = [&ran](number&) { ran.fetch_add(1, std::memory_order_relaxed); };
-  {
-    together others;
-    others.run([&] {
-      hands[1].act([&] {
-        when(c[1]) << [&](number&) {
-          when(c[0]) << carrying(count);
-          when(c[0]) << carrying(count);
-        };
-      });
-    });
-    hands[0].act([&] { when(c[0], c[1]) << [&](number& x, number&) { count(x); }; });
-  }
-  explore::check(ran.peek() == 3, "every behaviour runs");
-  explore::check(is_normal(c[0]) && is_normal(c[1]), "and nobody stays muted");
-}
-
-// Pressure ends while the muted one is sent to.
-void pressed() {
-  const auto from = make_cown<number>(0);
-  const auto to = make_cown<number>(0);
-  std::array<hand, 2> hands;
-  hands[0].press(to);
-  {
-    together others;
-    others.run([&] {
-      hands[1].act([&] {
-        when(from) << [&](number& n) {
-          bump(n);
-          when(to) << carrying(bump);
-        };
-        when(from) << carrying(bump);
-      });
-    });
-    hands[0].relieve();
-  }
-  explore::check(from.unguarded().get() == 2 && to.unguarded().get() == 1, "every behaviour runs");
-  explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
-}
-
-// --- whole runtimes -----------------------------------------------------------------------------
-
-// Gives the cown back before it ends, or with its end.
-template <bool Early>
-rota::task<> admitted(cown_ptr<number> c) {
-  c.set_threshold(1);
-  when(c) << [c](number& n) {
-    bump(n);
-    if (Early) rota::release(c);
-  };
-  co_await rota::admit(c);
-  when(c) << bump;
-}
-
-// A task that waits for room is let in when the behaviour before it has left: a wake-up that is
-// lost shows as rota::deadlock.
-template <bool Early>
-void admission() {
-  rota::runtime rt{rota::options{}.with_workers(2)};
-  const auto c = make_cown<number>(0);
-  rt.run(admitted<Early>(c));
-  rt.quiesce();
-  explore::check(c.unguarded().get() == 2, "every behaviour runs");
-  explore::check(is_normal(c), "and leaves nothing behind");
 }
 
 using r = does<'r'>;
@@ -752,23 +378,6 @@ const add cowns{{
     {"cown.inherited", "a member gets its cowns on two threads", inherited<false>, all()},
     {"cown.inherited_reads", "... for reading", inherited<true>, all()},
     {"cown.early_release", "a cown is given back early", early_release, all()},
-
-    {"cown.muting", "a muted sender is free again", muting<false>, all()},
-    {"cown.muting_twice", "... and others send, too", muting<true>, pct(3, 1)},
-    {"cown.readers_leave", "readers of the mutor leave in any order", readers_leave, all()},
-    {"cown.readers_leave_2", "... at the same time", two_readers_leave, pct(3, 2)},
-    {"cown.raised_on_the_way", "priority against a hop", raised_on_the_way, all()},
-    {"cown.raised_too_late", "priority against the end", raised_too_late, bounded(3, 3)},
-    {"cown.raised_between", "priority against two hops", raised_between, all()},
-    {"cown.raised_at_the_end", "priority against the last message", raised_at_the_end<false>,
-     pct(3, 2)},
-    {"cown.raised_at_the_end_read", "... which reads", raised_at_the_end<true>, pct(3, 2)},
-    {"cown.reader_raised", "priority against a reader's hop", reader_raised, all()},
-    {"cown.overloaded_waits", "an overloaded cown waits for a muted one", overloaded_waits,
-     pct(3, 1)},
-    {"cown.pressed", "pressure ends", pressed, all()},
-    {"cown.admission", "a task waits for room", admission<false>, pct(3, 1)},
-    {"cown.admission_early", "... that is given back early", admission<true>, pct(3, 1)},
 }};
 
 }  // namespace

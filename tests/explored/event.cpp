@@ -22,7 +22,6 @@ using rota::bus;
 using rota::node;
 using rota::qos;
 using rota::task;
-using number = explore::cell<int>;
 
 // Counts to a number that somebody waits for.
 class goal {

@@ -1,6 +1,6 @@
-// The pool and its parts. A job that is not run while a worker sleeps shows at a standstill: when
-// nobody can go on and no time has passed, settle() returns and everything has to be done. A worker
-// that is never woken shows as a lost wake-up when the pool stops.
+// The pool: jobs, and who runs them. A job that is not run while a worker sleeps shows at a
+// standstill: when nobody can go on and no time has passed, settle() returns and everything has to
+// be done. A worker that is never woken shows as a lost wake-up when the pool stops.
 
 #include "pool/pool.h"
 
@@ -9,17 +9,13 @@
 #include <memory>
 
 #include "explored/scenarios.h"
-#include "pool/blocking_pool.h"
-#include "pool/idle_set.h"
+#include "explored/words.h"
 #include "pool/test_job.h"
 
 namespace {
 
 using namespace std::chrono_literals;
 using namespace rota::scenarios;
-using rota::detail::blocking_call;
-using rota::detail::blocking_pool;
-using rota::detail::idle_set;
 using rota::detail::job;
 using rota::detail::pool;
 using rota::detail::pool_hooks;
@@ -29,7 +25,6 @@ using rota::test::give_way;
 using rota::test::push_here;
 using rota::test::ready_again;
 using rota::test::ready_here;
-using word = explore::atomic<std::uint32_t>;
 
 // Nobody rests: who sleeps beside a queued job has lost a wake-up.
 rota::options with(unsigned workers) {
@@ -40,120 +35,7 @@ rota::options with(unsigned workers) {
 constexpr auto longest_rest = 400us;
 rota::options resting(unsigned workers) { return with(workers).with_longest_rest(longest_rest); }
 
-// Sleeps until the word is at least `wanted`. Shows what was done before.
-void wait_until(word& w, std::uint32_t wanted) {
-  for (;;) {
-    const std::uint32_t seen = w.load(std::memory_order_acquire);
-    if (seen >= wanted) return;
-    explore::futex_wait(w, seen);
-  }
-}
-
-void count_up(word& w) {
-  w.fetch_add(1, std::memory_order_release);
-  explore::futex_wake(w, 16);
-}
-
-// --- idle_set -----------------------------------------------------------------------------------
-
-// Two wakers and two sleepers. Nobody is chosen twice, and one who wakes by itself knows whether it
-// was chosen.
-void two_wakers() {
-  idle_set set(2);
-  std::array<word, 2> chosen{};
-  set.enter(0, false);
-  set.enter(1, false);
-  together wakers;
-  word left_itself{0};
-  for (unsigned w = 0; w < 2; ++w)
-    wakers.run([&] {
-      const unsigned c = set.choose(idle_set::nobody, idle_set::nobody);
-      if (c != idle_set::nobody) chosen[c].fetch_add(1, std::memory_order_relaxed);
-    });
-  wakers.run([&] {
-    if (set.leave(0)) left_itself.store(1, std::memory_order_relaxed);
-  });
-  wakers.join();
-  const std::uint32_t by_wakers = chosen[0].peek() + chosen[1].peek();
-  explore::check(chosen[0].peek() + left_itself.peek() == 1, "a sleeper leaves once");
-  explore::check(by_wakers == 1, "nobody is woken while somebody searches");
-  explore::check(set.departures() == 1, "who left has counted itself");
-  explore::check(set.end_search(0), "the chosen one is the only searcher");
-  explore::check(!set.all(), "who left is not in the set");
-}
-
-// A worker that goes to sleep and one that wakes; what the waker published before it chose is seen
-// by the worker that finds itself chosen.
-void chosen_sees_why() {
-  idle_set set(2);
-  explore::cell<int> data{0};
-  together others;
-  others.run([&] {
-    data.set(1);
-    if (set.choose(idle_set::nobody, idle_set::nobody) == idle_set::nobody) return;
-  });
-  set.enter(0, false);
-  if (!set.leave(0)) {
-    explore::check(data.get() == 1, "who was chosen sees what was published before");
-    set.end_search(0);
-  }
-}
-
-// Whoever chooses a sleeper wakes it, also one that has only just taken its ticket: else it would
-// sleep on and count as a searcher, and nobody would be woken any more.
-void chosen_wakes() {
-  idle_set set(1);
-  rota::event_notifier notifier;
-  together wakers;
-  wakers.run([&] {
-    while (set.choose(idle_set::nobody, idle_set::nobody) == idle_set::nobody) explore::pause();
-    notifier.notify();
-  });
-  notifier.prepare_park([&] { set.enter(0, false); });
-  notifier.park();
-  explore::check(!set.leave(0), "who was woken was chosen");
-  explore::check(set.end_search(0), "and counts as a searcher");
-}
-
-// When everybody is in the set after departures() was read, and later that has not changed, nobody
-// was out in between: what was done out there was seen from the beginning, or is not seen yet.
-void departures() {
-  idle_set set(1);
-  word work{0};
-  set.enter(0, false);
-  together others;
-  others.run([&] { set.choose(idle_set::nobody, idle_set::nobody); });
-  others.run([&] {
-    const bool searching = !set.leave(0);
-    work.store(1, std::memory_order_release);
-    set.enter(0, searching);
-  });
-  const std::uint64_t before = set.departures();
-  if (!set.all()) return;
-  const std::uint32_t first = work.load(std::memory_order_acquire);
-  const std::uint32_t second = work.load(std::memory_order_acquire);
-  if (set.all() && set.departures() == before)
-    explore::check(first == second, "nobody worked while nobody left");
-}
-
-// At most half of the workers begin to search by themselves, and the last to end knows it.
-void searchers() {
-  idle_set set(2);
-  word begun{0};
-  word last{0};
-  together workers;
-  for (unsigned w = 0; w < 2; ++w)
-    workers.run([&, w] {
-      if (!set.begin_search(w)) return;
-      begun.fetch_add(1, std::memory_order_relaxed);
-      if (set.end_search(w)) last.fetch_add(1, std::memory_order_relaxed);
-    });
-  workers.join();
-  explore::check(begun.peek() >= 1 && last.peek() == begun.peek(),
-                 "with one searcher at a time, each is the last");
-}
-
-// --- jobs ---------------------------------------------------------------------------------------
+// --- jobs ----------------------------------------------------------------------------------------
 
 struct mark {
   explore::cell<int> ran{0};
@@ -318,7 +200,7 @@ void wandering() {
   explore::check(ended.peek() == 2, "no job is queued while everybody sleeps");
 }
 
-// --- the next slot ------------------------------------------------------------------------------
+// --- the next slot -------------------------------------------------------------------------------
 
 detached follower(mark& m, word& ended) {
   run_once(m, ended);
@@ -405,7 +287,7 @@ void stuck_without_lookout() {
   wait_until(others, 3);
 }
 
-// --- the end ------------------------------------------------------------------------------------
+// --- the end -------------------------------------------------------------------------------------
 
 // Stops while workers begin, search or sleep.
 template <unsigned Workers>
@@ -557,98 +439,7 @@ void visitors_outside() {
   p.reset();
 }
 
-// --- blocking_pool ------------------------------------------------------------------------------
-
-struct call : blocking_call {
-  explore::cell<int> ran{0};
-  word* ended = nullptr;
-  word* gate = nullptr;
-  std::uint32_t opens_at = 0;
-
-  call() {
-    run = [](blocking_call& c) noexcept {
-      auto& self = static_cast<call&>(c);
-      explore::check(self.ran.get() == 0, "a call runs once");
-      self.ran.set(1);
-      if (self.gate) wait_until(*self.gate, self.opens_at);
-      count_up(*self.ended);
-    };
-  }
-};
-
-template <unsigned Limit, std::size_t Calls>
-void blocking() {
-  std::array<call, Calls> calls{};
-  word ended{0};
-  {
-    blocking_pool p(Limit);
-    together others;
-    others.run([&] {
-      calls[0].ended = &ended;
-      p.submit(calls[0]);
-    });
-    for (std::size_t i = 1; i < Calls; ++i) {
-      calls[i].ended = &ended;
-      p.submit(calls[i]);
-    }
-    others.join();
-    wait_until(ended, Calls);
-  }
-  for (const call& c : calls) explore::check(c.ran.get() == 1, "every call runs");
-}
-
-// A call comes while the thread that would run it has waited long enough and leaves.
-void blocking_leaves() {
-  std::array<call, 2> calls{};
-  word ended{0};
-  for (call& c : calls) c.ended = &ended;
-  blocking_pool p(2);
-  p.submit(calls[0]);
-  wait_until(ended, 1);
-  explore::settle();
-  p.submit(calls[1]);
-  wait_until(ended, 2);
-}
-
-// A thread that waits is woken for a call: it does not run only when the wait is over.
-void blocking_wakes() {
-  std::array<call, 2> calls{};
-  word ended{0};
-  for (call& c : calls) c.ended = &ended;
-  blocking_pool p(1);
-  p.submit(calls[0]);
-  explore::settle();
-  p.submit(calls[1]);
-  explore::settle();
-  explore::check(ended.peek() == 2, "no call waits while a thread sleeps");
-}
-
-// After that, with no thread left, one is made.
-void blocking_again() {
-  std::array<call, 2> calls{};
-  word ended{0};
-  for (call& c : calls) c.ended = &ended;
-  blocking_pool p(1);
-  p.submit(calls[0]);
-  wait_until(ended, 1);
-  explore::advance(6s);
-  p.submit(calls[1]);
-  wait_until(ended, 2);
-}
-
-// Deadlines come only when nobody can go on.
-explore::options no_early(explore::options o) {
-  o.early_deadlines = 0;
-  return o;
-}
-
 const add pools{{
-    {"pool.idle_wakers", "two wakers, two sleepers, one leaves", two_wakers, all()},
-    {"pool.idle_chosen", "who is chosen sees why", chosen_sees_why, all()},
-    {"pool.idle_chosen_wakes", "who is chosen wakes", chosen_wakes, all()},
-    {"pool.idle_departures", "everybody was there all the time", departures, all()},
-    {"pool.idle_searchers", "two workers begin and end a search", searchers, all()},
-
     {"pool.stops_1", "one worker stops at any time", stops<1>, all()},
     {"pool.stops_2", "two workers stop at any time", stops<2>, bounded(2, 2)},
     {"pool.stops_3", "three workers stop at any time", stops<3>, pct(3, 2)},
@@ -700,12 +491,6 @@ const add pools{{
     {"pool.standstill_rests", "... that workers rest before", standstill<2, true, true>, pct(3, 1)},
     {"pool.standstill_timer_1", "... after a timer", standstill_timer<1>, pct(3, 1)},
     {"pool.standstill_timer_2", "... with two workers", standstill_timer<2>, pct(3, 1)},
-
-    {"pool.blocking_1", "two calls, one thread", blocking<1, 2>, bounded(2, 2)},
-    {"pool.blocking_2", "three calls, two threads", blocking<2, 3>, pct(3, 1)},
-    {"pool.blocking_leaves", "a call comes when a thread leaves", blocking_leaves, bounded(2, 2)},
-    {"pool.blocking_wakes", "a call wakes a thread", blocking_wakes, no_early(all(2))},
-    {"pool.blocking_again", "a call comes after the threads have left", blocking_again, all(2)},
 }};
 
 }  // namespace

@@ -19,6 +19,8 @@
 namespace rota::scenarios {
 
 namespace explore = rota::explore;
+using word = explore::atomic<std::uint32_t>;
+using number = explore::cell<int>;
 
 inline std::vector<explore::scenario>& known() {
   static std::vector<explore::scenario> all;

@@ -16,61 +16,21 @@
 #include <string>
 #include <vector>
 
+#include "verify/models/idle_set_state.h"
+
 namespace rota::verify {
 
 class idle_set {
  public:
-  static constexpr unsigned most_workers = 4;
-  static constexpr unsigned most_posters = 3;
-
-  using number = std::uint8_t;      // of jobs, or of a worker: 1, 2 ...
-  using worker_set = std::uint8_t;  // a bit a worker
-  static constexpr number nobody = 0;
-
-  enum class ticket : std::uint8_t { running, prepared, notified };
-  // In this order, since kinds of places are told apart by comparing: running up to pick, then
-  // searching up to surplus, then giving up and sleeping; in the set from fence on.
-  enum class place : std::uint8_t {
-    run,
-    push,
-    offer,
-    choose,
-    notify,
-    pick,
-    search,
-    scan,
-    keep,
-    pop,
-    found,
-    fence_surplus,
-    surplus,
-    enter,
-    fence,
-    look,
-    leave,
-    asleep,
-  };
-  enum class poster_place : std::uint8_t { ready, put, deliver, offer, choose, notify, done };
-
-  struct state {
-    worker_set bits = 0;   // workers in the idle set           } one word
-    number searchers = 0;  // how many are counted as searching }
-    std::array<ticket, most_workers> notifier{};
-    std::array<number, most_workers> ring{};     // jobs in each worker's run queue
-    std::array<number, most_workers> buffer{};   // in its store buffer, on their way into its ring
-    std::array<number, most_workers> hand{};     // that it took and has not put anywhere yet
-    std::array<number, most_workers> mail{};     // in its inbox
-    number injector = 0;                         // jobs from posters
-    std::array<number, most_posters> posting{};  // in each poster's store buffer
-    number spawns = 0;                           // jobs that may still be made
-    number ends = 0;                             // steps that may still end
-    std::array<place, most_workers> at{};
-    std::array<place, most_workers> back{};      // where it goes after an offer
-    std::array<bool, most_workers> searching{};  // whether it knows that it is counted
-    std::array<number, most_workers> chosen{};   // whom it is about to notify
-    std::array<poster_place, most_posters> poster{};
-    std::array<number, most_posters> picked{};  // whom it is about to notify
-  };
+  using state = idle_set_state;
+  using number = state::number;
+  using worker_set = state::worker_set;
+  using ticket = state::ticket;
+  using place = state::place;
+  using poster_place = state::poster_place;
+  static constexpr unsigned most_workers = state::most_workers;
+  static constexpr unsigned most_posters = state::most_posters;
+  static constexpr number nobody = state::nobody;
 
   enum act {
     Spawn,
@@ -252,7 +212,8 @@ class idle_set {
       std::iota(p.begin(), p.end(), 0u);
       bool same_posters = true;
       do {
-        if (!(same_workers && same_posters) && begin_alike(w)) f(renamed(s, w, p));
+        if (!(same_workers && same_posters) && begin_alike(w))
+          f(s.renamed(n_workers(), n_posters(), w, p));
         same_posters = false;
       } while (std::next_permutation(p.begin(), p.begin() + posters));
       same_workers = false;
@@ -261,38 +222,7 @@ class idle_set {
 
   template <class F>
   void fields(const state& s, F f) const {
-    static constexpr std::array tickets = {"running", "prepared", "notified"};
-    static constexpr std::array places = {
-        "run", "push",  "offer",         "choose",  "notify", "pick",  "search", "scan",  "keep",
-        "pop", "found", "fence_surplus", "surplus", "enter",  "fence", "look",   "leave", "asleep"};
-    static constexpr std::array poster_places = {"ready",  "put",    "deliver", "offer",
-                                                 "choose", "notify", "done"};
-    std::string members;
-    for (unsigned w = 0; w < n_workers(); ++w)
-      if (s.bits & bit(w)) members += (members.empty() ? "" : ", ") + std::to_string(w + 1);
-    f("bits", "{" + members + "}");
-    f("searchers", s.searchers);
-    f("injector", s.injector);
-    f("spawns", s.spawns);
-    f("ends", s.ends);
-    for (unsigned w = 0; w < n_workers(); ++w) {
-      const std::string of = "[" + std::to_string(w + 1) + "]";
-      f("at" + of, places[static_cast<std::size_t>(s.at[w])]);
-      f("back" + of, places[static_cast<std::size_t>(s.back[w])]);
-      f("notifier" + of, tickets[static_cast<std::size_t>(s.notifier[w])]);
-      f("searching" + of, s.searching[w]);
-      f("ring" + of, s.ring[w]);
-      f("buffer" + of, s.buffer[w]);
-      f("hand" + of, s.hand[w]);
-      f("mail" + of, s.mail[w]);
-      f("chosen" + of, name(s.chosen[w]));
-    }
-    for (unsigned p = 0; p < n_posters(); ++p) {
-      const std::string of = "[p" + std::to_string(p + 1) + "]";
-      f("poster" + of, poster_places[static_cast<std::size_t>(s.poster[p])]);
-      f("posting" + of, s.posting[p]);
-      f("picked" + of, name(s.picked[p]));
-    }
+    s.fields(n_workers(), n_posters(), f);
   }
 
   std::string parameter(unsigned a, unsigned i) const {
@@ -304,8 +234,8 @@ class idle_set {
   unsigned n_posters() const { return static_cast<unsigned>(posters); }
   bool has(mistake m) const { return mutant == m; }
   static number as_number(int i) { return static_cast<number>(i); }
-  static number id(unsigned w) { return static_cast<number>(w + 1); }
-  static worker_set bit(unsigned w) { return static_cast<worker_set>(1u << w); }
+  static number id(unsigned w) { return state::id(w); }
+  static worker_set bit(unsigned w) { return state::bit(w); }
   static number half(number jobs) { return static_cast<number>((jobs + 1) / 2); }
   static void add(number& to, number more) { to = static_cast<number>(to + more); }
 
@@ -669,36 +599,6 @@ class idle_set {
         return false;
     return true;
   }
-
-  state renamed(const state& s, const std::array<unsigned, most_workers>& from,
-                const std::array<unsigned, most_posters>& poster_from) const {
-    std::array<number, most_workers + 1> to{};
-    for (unsigned w = 0; w < n_workers(); ++w) to[id(from[w])] = id(w);
-    state n = s;
-    n.bits = 0;
-    for (unsigned w = 0; w < n_workers(); ++w) {
-      const unsigned v = from[w];
-      if (s.bits & bit(v)) n.bits = static_cast<worker_set>(n.bits | bit(w));
-      n.notifier[w] = s.notifier[v];
-      n.ring[w] = s.ring[v];
-      n.buffer[w] = s.buffer[v];
-      n.hand[w] = s.hand[v];
-      n.mail[w] = s.mail[v];
-      n.at[w] = s.at[v];
-      n.back[w] = s.back[v];
-      n.searching[w] = s.searching[v];
-      n.chosen[w] = to[s.chosen[v]];
-    }
-    for (unsigned p = 0; p < n_posters(); ++p) {
-      const unsigned q = poster_from[p];
-      n.posting[p] = s.posting[q];
-      n.poster[p] = s.poster[q];
-      n.picked[p] = to[s.picked[q]];
-    }
-    return n;
-  }
-
-  static std::string name(number w) { return w == nobody ? "nobody" : std::to_string(w); }
 };
 
 }  // namespace rota::verify
