@@ -23,15 +23,16 @@ import dataclasses
 import os
 import pathlib
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SECONDS = 60  # for one command; far more than any takes
+SECONDS = 30  # for one command; far more than any takes
 PATIENCE = 15  # how long what a page shows may take to become true
 
 TIME = r"\d\d:\d\d:\d\d"
@@ -48,10 +49,10 @@ class Setting:
 
 
 SETTINGS = {
-    "README.md": Setting(before="cd build/robot && inspected robot.sock & export ROTA_SOCKET=build/robot/robot.sock"),
+    "README.md": Setting(before="inspected robot.sock >robot.log & export ROTA_SOCKET=$PWD/robot.sock"),
     "docs/coop.md": Setting(files="tests/coop/programs/*.cw"),
     "docs/coop_tutorial.md": Setting(files="tests/coop/programs/*.cw"),
-    "docs/events.md": Setting(before="inspected robot.sock &"),
+    "docs/events.md": Setting(before="inspected robot.sock >robot.log &"),
     "docs/tutorial_library.md": Setting(
         programs=(("station_race", "~/station/build/station_test"), ("station_", "~/station/build/station")),
         varies=(r"\b(?:sleeps|searches|runs)(?= +\d)", r"\d+\.\d s", r"\d+ (?:published|handled|records|wait\b|scheduling)",
@@ -72,7 +73,7 @@ NOT_RUN = (
     (r"git clone ", "needs a network"),
     (r"tools/setup\b", "installs packages"),
     (r"packaging/", "builds for minutes; packages have tests of their own"),
-    (r"node (specs/check\.mjs|--test tests/page)", "are the tests specs_tla and of the page"),
+    (r"node specs/check\.mjs|ROTA_PAGE_URL=", "are the tests specs_tla and of the page of `rota serve`"),
     (r"(cmake|ctest|ninja|ASAN_OPTIONS=\S+) ", "builds; the trees are what ./test builds, projects the tests package_*"),
     (r"(mkdir -p build/fuzz\S*|build/fuzz\S*) ", "fuzzes for minutes, in a build of its own"),
     (r"(bench/|build/bench/)", "measures for minutes, in a build of its own"),
@@ -80,7 +81,7 @@ NOT_RUN = (
 )
 
 # Asked again until the answer is as shown: somebody else, who was just started, has to get that far.
-PATIENT = re.compile(r"rota (job (list|logs|history|show|status|page|next|reload)|graph|topic|service|top|trace)\b"
+PATIENT = re.compile(r"(?:rota|\./run) (job (list|logs|history|show|status|page|next|reload)|graph|topic|service|top|trace)\b"
                      r"|cat |ls |sqlite3 ")
 
 
@@ -211,7 +212,7 @@ class Shell:
         self.home = self.folder / "home"
         self.bin = self.folder / "bin"
         self.names = {}  # of examples: their files without .cpp, as the page calls them
-        for folder in (self.tree / "build/release/bin", self.tree / "build/robot", self.home, self.bin):
+        for folder in (self.tree / "build/release/bin", self.home, self.bin):
             folder.mkdir(parents=True)
         for entry in ROOT.iterdir():
             if entry.name not in ("build", "run", ".git"):
@@ -251,41 +252,36 @@ class Shell:
     def run(self, text):
         """Gives the status and all that was printed."""
         mark = f"end-of-command-{time.monotonic_ns()}"
-        late = threading.Timer(SECONDS, self.bash.kill)
-        late.start()
-        try:
-            self.bash.stdin.write(f"{{ {text}\n}} </dev/null\nprintf '\\n%s %d\\n' {mark} $?\n".encode())
-            self.bash.stdin.flush()
-            found = b""
-            while not re.search(rb"\n" + mark.encode() + rb" \d+\n$", found):
-                piece = self.bash.stdout.read1(65536)
-                if not piece:
-                    return 1, found.decode(errors="replace") + f"\n(the shell has ended, perhaps after {SECONDS} s)"
-                found += piece
-        finally:
-            late.cancel()
-        printed, _, status = found.decode(errors="replace").rstrip("\n").rpartition(mark + " ")
-        return int(status), self.as_shown(printed[:-1])
+        end = time.monotonic() + SECONDS
+        self.bash.stdin.write(f"{{ {text}\n}} </dev/null\nprintf '\\n%s %d\\n' {mark} $?\n".encode())
+        self.bash.stdin.flush()
+        found = b""
+        while not (over := re.search(rb"\n" + mark.encode() + rb" (\d+)\n", found)):
+            ready, _, _ = select.select([self.bash.stdout], [], [], max(0, end - time.monotonic()))
+            piece = os.read(self.bash.stdout.fileno(), 65536) if ready else b""
+            if not piece:
+                raise TimeoutError(f"{text}\n  has not ended within {SECONDS} s, or has ended the shell; it printed\n"
+                                   + found.decode(errors="replace"))
+            found += piece
+        return int(over[1]), self.as_shown(found[:over.start()].decode(errors="replace"))
 
     def as_shown(self, printed):
-        """With the names of files as a reader has them."""
+        """With the names of files as a reader has them, and without the shell's remarks on what was killed."""
+        printed = re.sub(r"(?m)^bash: line \d+: +\d+ Killed .*(?:\n|$)", "", printed)
         for example, place in self.names.items():
             printed = re.sub(rf"/\S*/{example}\.cpp", f"{place}.cpp", printed)
             printed = re.sub(rf"\b{example}\.cpp", f"{place.name}.cpp", printed)
-        return printed.replace(str(self.home), "/home/you").replace(str(self.tree), "/home/you/rota")
+        return printed.replace(str(self.home), "~").replace(str(self.tree), "~/tree")
 
     def end(self):
         try:
-            self.run("kill $(jobs -p) 2>/dev/null; wait")
-            self.bash.stdin.close()
-            self.bash.wait(10)
-        except (OSError, subprocess.TimeoutExpired):
+            self.run("kill $(jobs -p) 2>/dev/null; true")
+        except (OSError, TimeoutError):
             pass
         finally:
-            try:  # what was left: of this shell alone, which has a session of its own
-                os.killpg(self.bash.pid, 9)
-            except ProcessLookupError:
-                pass
+            os.killpg(self.bash.pid, signal.SIGKILL)  # the shell has a session of its own, and is not waited for yet
+            self.bash.wait()
+            self.bash.stdin.close()
             self.bash.stdout.close()
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -300,7 +296,7 @@ def is_right(command, status, printed, varies):
 
 def try_out(shell, command, varies):
     text = command.text
-    if "stays" in command.comment.split():
+    if re.search(r"\bstays\b", command.comment):
         text = command.bare + " >stays.log 2>&1 &"
     end = time.monotonic() + (PATIENCE if PATIENT.match(command.text) else 0)
     while True:
@@ -347,7 +343,11 @@ def check(rota, examples, page):
                     wrong += [f"{name}:{command.line}: {w}" for w in check_words(command.bare)]
                     continue
                 ran += 1
-                if trouble := try_out(shell, command, setting.varies):
+                try:
+                    trouble = try_out(shell, command, setting.varies)
+                except TimeoutError as late:
+                    return ran, left, [*wrong, f"{name}:{command.line}: {late}"]
+                if trouble:
                     wrong.append(f"{name}:{command.line}: {trouble}")
     finally:
         shell.end()
@@ -363,7 +363,7 @@ def in_tree(pattern, *files):
 def check_words(text):
     """What is wrong with a command that is not run: files, flags, presets and options have to exist."""
     wrong = []
-    for command in re.split(r"&&|\|\|?|;", text):
+    for command in re.split(r"&&|\|\|?|;", re.sub(r"\$\([^)]*\)", "", text)):
         words = command.split()
         while words and (words[0] in ("sudo", "node") or re.match(r"[A-Z_]+=", words[0])):
             words = words[1:]
@@ -441,11 +441,50 @@ def check_text(helper, page):
     return count, wrong
 
 
+# A page on which every command is wrong, each in its own way.
+WRONG_PAGE = """
+```console
+$ rota cron explain '@daily' --loud
+$ rota corn explain '@daily'
+$ there-is-no-such-program
+$ rota cron explain '@daily'
+at 01:00 every day, UTC
+$ rota cron next '@daily' --from 2026-03-28T00:00:00Z --count 2
+2026-03-29T00:00:00Z
+$ head nowhere.txt
+...
+$ ./test --shorter
+$ bench/run --faster
+$ cmake --preset nowhere
+$ cmake --build build/release --target example_of_nothing
+```
+
+```sh
+rota cron check '0 0 * * fri-mon'
+rota cron check '* * * * *'   # ends with 2
+```
+"""
+WRONG_SPANS = ("rota corn next", "rota job lst", "rota job list --loud", "rota check MODEL --mutant-s")
+
+
+def self_test(rota, examples, helper):
+    """Which mistakes are not noticed."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "wrong.md"
+        page.write_text(WRONG_PAGE)
+        told = "\n".join(check(rota, examples, page)[2])
+        every = [c for b in blocks(WRONG_PAGE) for c in commands(b)]
+        missed = [c.text for c in every if f"wrong.md:{c.line}:" not in told]
+    missed += [span for span in WRONG_SPANS if not helper.wrong(span)]
+    return [f"this is wrong, and was not noticed: {text}" for text in missed]
+
+
 def main():
     rota, examples = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
     chosen = [pathlib.Path(word).resolve() for word in sys.argv[3:]] or pages()
     ran, left, named, wrong = 0, 0, 0, []
     helper = Help(rota)
+    wrong += self_test(rota, examples, helper)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for one in pool.map(lambda page: check(rota, examples, page), chosen):
             ran, left, wrong = ran + one[0], left + one[1], wrong + one[2]
