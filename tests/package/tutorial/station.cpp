@@ -1,0 +1,1 @@
+../../../examples/tutorial/station_tasks.cpp

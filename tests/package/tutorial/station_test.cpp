@@ -1,0 +1,1 @@
+../../../examples/explored/station_race.cpp

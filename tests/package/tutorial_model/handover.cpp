@@ -1,0 +1,1 @@
+../../../examples/explore/handover.cpp

@@ -1,0 +1,1 @@
+../../../examples/verify/turns.cpp
