@@ -53,6 +53,7 @@ SETTINGS = {
     "docs/coop.md": Setting(files="tests/coop/programs/*.cw"),
     "docs/coop_tutorial.md": Setting(files="tests/coop/programs/*.cw"),
     "docs/events.md": Setting(before="inspected robot.sock >robot.log &"),
+    "docs/looking_inside.md": Setting(before="traced - traced.sock >traced.log &"),
     "docs/tutorial_library.md": Setting(
         programs=(("station_race", "~/station/build/station_test"), ("station_", "~/station/build/station")),
         varies=(r"\b(?:sleeps|searches|runs)(?= +\d)", r"\d+\.\d s", r"\d+ (?:published|handled|records|wait\b|scheduling)",
