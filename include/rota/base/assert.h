@@ -2,6 +2,10 @@
 //
 //   ROTA_ASSERT(state == queued, "state is %u, expected queued", state);   // off when NDEBUG
 //   ROTA_CHECK(joined, "a fork_scope was left without join()");            // always on
+//
+// Promised: a failed one prints file, line and what it saw, and ends the program. It does not
+// throw.
+// Threads: anyone's.
 #ifndef ROTA_BASE_ASSERT_H
 #define ROTA_BASE_ASSERT_H
 

@@ -4,6 +4,8 @@
 //
 // A job is owned by exactly one place at a time (a queue, a worker, a wait list), which alone may
 // touch its fields; handing it over publishes them.
+//
+// Threads: whoever has it in its hands; state_ is anyone's.
 #ifndef ROTA_BASE_JOB_H
 #define ROTA_BASE_JOB_H
 

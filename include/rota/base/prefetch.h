@@ -1,4 +1,6 @@
 // A word to the processor about memory that is needed soon.
+//
+// A hint: nothing depends on it. Threads: anyone's.
 #ifndef ROTA_BASE_PREFETCH_H
 #define ROTA_BASE_PREFETCH_H
 

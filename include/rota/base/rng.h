@@ -1,4 +1,10 @@
 // A small random generator (SplitMix64): for choosing victims and for seeded tests.
+//
+//   rng random{seed};
+//   random.below(6);   // 0 to 5
+//
+// Promised: one seed gives one sequence, on every machine and with every compiler.
+// Not promised: numbers that nobody can foresee. Threads: one at a time.
 #ifndef ROTA_BASE_RNG_H
 #define ROTA_BASE_RNG_H
 

@@ -2,6 +2,12 @@
 //
 // One read-modify-write to take it, one store to give it back. Who waits spins a little and then
 // lets other threads run, so that a holder who lost its processor gets it back.
+//
+//   spin_guard guard{lock_};   // until the end of the scope, or guard.release()
+//
+// Promised: one holder at a time, who sees what the last one wrote.
+// Not promised: any order of those who wait.
+// Threads: anyone's.
 #ifndef ROTA_BASE_SPIN_LOCK_H
 #define ROTA_BASE_SPIN_LOCK_H
 

@@ -5,10 +5,15 @@
 // defines namespace rota::sync instead, from the pieces in rota::real_sync: this is how the same
 // sources run under a scheduler that shakes or explores them.
 //
+//   sync::atomic<std::uint32_t> state_{0};
+//   state_.store(1, sync::memory_order_release);     // orders are spelled, and say their partner
+//
 // Two fences come in a pair: `light_fence()` on the path that is taken often, `heavy_fence()` on
 // the path that is taken rarely. Together they order as two seq_cst fences would: of two threads
 // that each store, fence and load what the other stored, at least one sees the other's store.
 // The light one costs no instruction where the kernel has membarrier(2).
+//
+// Threads: everything is anyone's.
 #ifndef ROTA_BASE_SYNC_H
 #define ROTA_BASE_SYNC_H
 

@@ -10,6 +10,8 @@
 //
 // Promised: a violation is one of the run that was checked. Not promised: that a scheduler without
 // one is right on other programs, or beyond the limit.
+//
+// Threads: anyone's; each call works on what it is given, and nothing is shared.
 #ifndef ROTA_COOP_CHECK_H
 #define ROTA_COOP_CHECK_H
 

@@ -10,6 +10,8 @@
 // Promised: a log that lagc-sched writes has no fault, and a log that no run writes has one.
 // Not promised: that a log without fault is the scheduler's; for that, compare. Each turn takes
 // time in proportion to the number of tasks.
+//
+// Threads: anyone's; each call works on what it is given, and nothing is shared.
 #ifndef ROTA_COOP_CHECK_LOG_H
 #define ROTA_COOP_CHECK_LOG_H
 

@@ -2,6 +2,11 @@
 //
 // Copies are independent of each other; equality and hash serve exploration and the search for
 // periods. One type serves all semantics, each of which uses a part of it.
+//
+//   configuration c = initial_configuration(p);
+//   while (!is_final(p, c)) take_step(p, c, choose(p, c));      // rules.h
+//
+// Threads: as any value.
 #ifndef ROTA_COOP_CONFIGURATION_H
 #define ROTA_COOP_CONFIGURATION_H
 

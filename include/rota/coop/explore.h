@@ -19,6 +19,8 @@
 // Promised: every end and every endless run that is reported exists, and its witness leads there.
 // If the exploration is complete, there are no others: no end that is not among those reported, and
 // no endless run if none is.
+//
+// Threads: anyone's; each call works on what it is given, and nothing is shared.
 #ifndef ROTA_COOP_EXPLORE_H
 #define ROTA_COOP_EXPLORE_H
 

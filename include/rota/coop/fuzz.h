@@ -8,6 +8,8 @@
 //
 // Promised: the same seeds examine the same programs in the same way on every machine.
 // Not promised: that what was found nowhere is nowhere.
+//
+// Threads: anyone's; each call works on what it is given, and nothing is shared.
 #ifndef ROTA_COOP_FUZZ_H
 #define ROTA_COOP_FUZZ_H
 

@@ -5,6 +5,8 @@
 //
 // Promised: the same seed and knobs make the same program on every machine, and it has no static
 // errors. Not promised: that a program does anything in particular; of a hundred, some do.
+//
+// Threads: anyone's; each call works on what it is given, and nothing is shared.
 #ifndef ROTA_COOP_GENERATE_H
 #define ROTA_COOP_GENERATE_H
 

@@ -1,5 +1,9 @@
 // Local evaluation: what one task does next, by itself. Nothing here knows of queues, of other
 // tasks or of who may run.
+//
+//   const local_step s = evaluate_statement(p, k, environment_of(c, f));
+//
+// Promised: nothing is changed; the step says what would be. Threads: anyone's.
 #ifndef ROTA_COOP_LOCAL_H
 #define ROTA_COOP_LOCAL_H
 

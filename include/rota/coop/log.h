@@ -1,4 +1,10 @@
 // The observable log of a run: what a runtime can show without being an interpreter.
+//
+//   log_keeper log;
+//   run(p, {.limit = 1'000}, &log);
+//   for (const log_record& r : log.records()) std::cout << to_json(r, p) << '\n';
+//
+// Threads: a sink is called by one thread at a time; by workers if the program runs on tasks.
 #ifndef ROTA_COOP_LOG_H
 #define ROTA_COOP_LOG_H
 

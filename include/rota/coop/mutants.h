@@ -4,6 +4,8 @@
 //
 // A checker that passes a broken scheduler is broken; these are for testing one, and for showing
 // what the rules are good for.
+//
+// Threads: anyone's; each call works on what it is given, and nothing is shared.
 #ifndef ROTA_COOP_MUTANTS_H
 #define ROTA_COOP_MUTANTS_H
 

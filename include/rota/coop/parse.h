@@ -6,6 +6,8 @@
 // Any bytes give a tree or errors: nesting is bounded. The errors are those of one kind of reading:
 // of the characters if there are any, else the first of the grammar, else those of the static
 // rules, in the order of the text.
+//
+// Threads: anyone's; each call works on what it is given, and nothing is shared.
 #ifndef ROTA_COOP_PARSE_H
 #define ROTA_COOP_PARSE_H
 

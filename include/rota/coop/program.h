@@ -6,7 +6,7 @@
 // what is left to do is determined by the statement it begins with. A variable is a slot of the
 // globals, or the one parameter that a task has.
 //
-// Instructions do not change once compiled; any thread may read them.
+// Threads: instructions do not change once compiled; anyone may read them.
 #ifndef ROTA_COOP_PROGRAM_H
 #define ROTA_COOP_PROGRAM_H
 

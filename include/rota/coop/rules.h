@@ -7,6 +7,10 @@
 // A scheduler is a set of rules that leaves one step, another semantics one that leaves several;
 // running, choosing at random, exploring and checking ask the same function. Each rule is one
 // function in a table, so that a table with one rule replaced is another scheduler, a mutant say.
+//
+// Promised: what find_steps() gives does not change the configuration, and is in the same order
+// for equal configurations.
+// Threads: anyone's; each call works on what it is given, and nothing is shared.
 #ifndef ROTA_COOP_RULES_H
 #define ROTA_COOP_RULES_H
 

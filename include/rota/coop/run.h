@@ -6,6 +6,8 @@
 // run_by_rules() takes the rules one by one and shows each step; run() takes the schedulers'
 // decisions with a queue in which blocked tasks are passed in one go, and shows the observable log
 // only. Both count the same steps and end the same way.
+//
+// Threads: anyone's; observers are called on the same thread.
 #ifndef ROTA_COOP_RUN_H
 #define ROTA_COOP_RUN_H
 

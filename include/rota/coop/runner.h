@@ -19,6 +19,8 @@
 // Assumed: the run is await-stable, that is, no variable is overwritten while it is awaited
 // (await_watch of check_log.h tells), or awaits are by_guard. Otherwise the log is still one of a
 // run, but a task may wait for too long.
+//
+// Threads: not from a task of a runtime: it makes one of its own, and waits for it.
 #ifndef ROTA_COOP_RUNNER_H
 #define ROTA_COOP_RUNNER_H
 

@@ -1,4 +1,8 @@
 // Places in a source text, and what can be wrong with one before it runs.
+//
+//   std::cerr << to_string(error, "program.cw");   // program.cw:3:14: error: ... [syntax]
+//
+// Threads: as any value.
 #ifndef ROTA_COOP_SOURCE_H
 #define ROTA_COOP_SOURCE_H
 

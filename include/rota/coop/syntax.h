@@ -3,6 +3,10 @@
 // Blocks are trees of statements. An expression is a stretch of one array of nodes, operands before
 // their operator, so that a sum of a million terms is as harmless as a short one: nobody walks it
 // by recursion.
+//
+//   const syntax_tree tree = parse(text).tree;   // parse.h
+//
+// Threads: as any value.
 #ifndef ROTA_COOP_SYNTAX_H
 #define ROTA_COOP_SYNTAX_H
 

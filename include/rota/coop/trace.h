@@ -3,6 +3,8 @@
 //
 //   trace_writer trace{out, p, options};
 //   run_by_rules(p, rules_of(p), options, {&trace});
+//
+// Threads: one at a time, with its run.
 #ifndef ROTA_COOP_TRACE_H
 #define ROTA_COOP_TRACE_H
 

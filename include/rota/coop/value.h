@@ -1,4 +1,8 @@
 // What variables hold, and what can go wrong while a program runs.
+//
+//   to_string(value::task(3));   // "task 3"
+//
+// Threads: as any value.
 #ifndef ROTA_COOP_VALUE_H
 #define ROTA_COOP_VALUE_H
 

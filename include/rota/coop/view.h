@@ -7,6 +7,8 @@
 // The page has a lane for each task and goes from step to step, forwards and backwards. It is given
 // the first configuration and what each step changes, so that its size grows with the steps rather
 // than with steps times tasks.
+//
+// Threads: one at a time, with its run.
 #ifndef ROTA_COOP_VIEW_H
 #define ROTA_COOP_VIEW_H
 

@@ -13,6 +13,7 @@
 // cowns, so cowns themselves are never scheduled.
 //
 // Specs: specs/backpressure (variant `backpressure_built`), specs/access.
+// Threads: as each says; what is in a cown is for who holds it, or for the board.
 #ifndef ROTA_COWN_CORE_H
 #define ROTA_COWN_CORE_H
 

@@ -8,6 +8,9 @@
 // in a circle keep each other alive for ever, as with std::shared_ptr: let one of them be a
 // weak_cown_ptr.
 //
+// Promised: nobody but behaviours reaches the value, one at a time for writing (when.h); it ends
+// once, on whichever thread drops the last pointer.
+//
 // A cown belongs to no runtime: it can be made anywhere, also before there is one, and be used
 // after it.
 //

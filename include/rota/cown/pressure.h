@@ -16,6 +16,9 @@
 // and its queue is shorter than its threshold, first come, first served.
 // Not promised: that there is still room when it sends. With n tasks that ask, the queue stays
 // below threshold + n.
+//
+// Threads: to await is for tasks, the rest is anyone's. Lifetime: a pressure ends with its
+// runtime.
 #ifndef ROTA_COWN_PRESSURE_H
 #define ROTA_COWN_PRESSURE_H
 

@@ -7,6 +7,9 @@
 //
 // 64 bytes, and nothing on the heap.
 //
+// Promised: next(t) is the first instant after t, prev(t) the last before it; each is the inverse
+// of the other.
+//
 // Threads: const members are anyone's.
 #ifndef ROTA_CRON_SCHEDULE_H
 #define ROTA_CRON_SCHEDULE_H

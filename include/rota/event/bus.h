@@ -6,6 +6,8 @@
 //   rota::node camera{bus, "camera"};
 //
 // Lifetime: longer than its nodes, shorter than the runtime. Threads: everything is anyone's.
+// Promised: nodes of one bus reach each other, those of two do not. `starvation_free` is one of a
+// bus: its handlers share one schedule.
 #ifndef ROTA_EVENT_BUS_H
 #define ROTA_EVENT_BUS_H
 

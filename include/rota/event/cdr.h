@@ -17,6 +17,8 @@
 // Promised: we write little endian with zeros in the gaps, so equal values give equal bytes, and
 // read both. Reading is total: any bytes give a value or an error that names the byte. What is read
 // is never more than what is there, and nesting has a limit (max_nesting).
+//
+// Threads: a reader or writer is one thread's.
 #ifndef ROTA_EVENT_CDR_H
 #define ROTA_EVENT_CDR_H
 

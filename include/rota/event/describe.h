@@ -38,6 +38,8 @@
 // static_cast<base&>(d)).
 //
 // Not described: pointers and references, long double, wide characters, unions, variants.
+//
+// Threads: describe() is called by whoever encodes or decodes, several at once.
 #ifndef ROTA_EVENT_DESCRIBE_H
 #define ROTA_EVENT_DESCRIBE_H
 

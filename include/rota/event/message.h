@@ -6,6 +6,8 @@
 //   fill(m->ranges);
 //   publisher.publish(std::move(m));
 //
+// Promised: take() moves it out only if nobody else has it, otherwise it is copied.
+//
 // Threads: each handle is one thread's, the message is everybody's to read.
 #ifndef ROTA_EVENT_MESSAGE_H
 #define ROTA_EVENT_MESSAGE_H

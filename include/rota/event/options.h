@@ -2,6 +2,10 @@
 //
 //   rota::group arm;                                   // handlers of which one runs at a time
 //   node.every(10ms, rota::handler_options{}.with_group(arm).with_priority(1), step);
+//
+// Promised: of a group one handler is inside at a time, and it is handed over first come, first
+// served. Priorities count among those that were triggered together, so they starve nobody.
+// Threads: as any value; copies of a group are the same group.
 #ifndef ROTA_EVENT_OPTIONS_H
 #define ROTA_EVENT_OPTIONS_H
 

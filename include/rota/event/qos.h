@@ -6,6 +6,9 @@
 // The subscriber's quality of service says what happens in its queue; the publisher's, whether the
 // last message is kept for those who come later. A bus that cannot keep what is asked for says so
 // when the publisher or subscriber is made: std::invalid_argument.
+//
+// Promised: no queue is longer than its depth, but for messages of behaviours (topic.h); what is
+// dropped is counted. Threads: as any value.
 #ifndef ROTA_EVENT_QOS_H
 #define ROTA_EVENT_QOS_H
 

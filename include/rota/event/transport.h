@@ -6,7 +6,13 @@
 // triggers when the transport has given its locks back. So whatever a transport calls here returns
 // at once.
 //
-// A bus has one transport (bus.h). Its functions may be called on any thread.
+// A bus has one transport (bus.h).
+//
+//   rota::register_transport("can", [](detail::executor& home, std::string_view address) { ... });
+//   rota::bus bus{rt, "can:vcan0"};
+//
+// Promised by every transport: what tests/event/transport_test.cpp asks of all of them.
+// Threads: everything is anyone's.
 #ifndef ROTA_EVENT_TRANSPORT_H
 #define ROTA_EVENT_TRANSPORT_H
 

@@ -2,6 +2,11 @@
 //
 // Rules and surroundings are shared by the jobs that have the same, so that a hundred thousand
 // entries of a crontab take little more than their text.
+//
+//   rota::job::definition d{.name = "backup", .when = rota::schedule::parse("30 2 * * *")};
+//   d.command.argv = {"rsync", "-a", "/srv/", "far:/srv/"};
+//
+// Threads: as any value; what is shared is const.
 #ifndef ROTA_JOB_DEFINITION_H
 #define ROTA_JOB_DEFINITION_H
 

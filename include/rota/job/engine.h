@@ -22,8 +22,10 @@
 // are found as missed ones when it works again. What was asked for meanwhile (a pause, another
 // table) is in force and is written then; only run_job() refuses, since it would promise a row.
 //
-// Not promised: how often a run was passed is forgotten by a restart. An event's listener must not
-// call the engine.
+// Not promised: how often a run was passed is forgotten by a restart.
+//
+// Threads: one at a time, the launcher's events included. An event's listener must not call the
+// engine.
 #ifndef ROTA_JOB_ENGINE_H
 #define ROTA_JOB_ENGINE_H
 

@@ -3,6 +3,12 @@
 // A launcher answers through the events it was given, later, on the thread that also calls the
 // engine. `process_launcher` (process_launcher.h) starts programs through runners (rules K2, K3,
 // K5).
+//
+//   l.listen({.on_started = ..., .on_over = ...});
+//   l.start(run, definition);      // the row says "launched"; on_started and on_over follow
+//
+// Promised by every launcher: start() of one id starts once at most, whoever asks (K2), and each
+// start is followed by one on_over. Threads: one at a time.
 #ifndef ROTA_JOB_LAUNCHER_H
 #define ROTA_JOB_LAUNCHER_H
 

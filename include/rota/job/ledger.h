@@ -1,9 +1,14 @@
 // Where the rows of runs and the cursors of jobs are kept: the port that the engine writes through.
 //
+//   const saved_state before = l.load();          // what a daemon goes on from
+//   l.commit({.runs = {row}, .jobs = {cursor}});  // one transaction
+//
 // Promised by every ledger: commit() is all or nothing, and durable when it returns (rule K1). A
 // ledger that cannot write throws ledger_error, has changed nothing, and may be asked again.
 // `sqlite_ledger` (sqlite_ledger.h) keeps them in a file; `memory_ledger` as long as the program
 // runs.
+//
+// Threads: one at a time, unless a ledger says more.
 #ifndef ROTA_JOB_LEDGER_H
 #define ROTA_JOB_LEDGER_H
 

@@ -7,6 +7,8 @@
 // The key is (job, scheduled, attempt); the ledger has it once (rule T1). `launched` is written
 // before there is any process, and a launched row keeps its slot, also over a restart
 // (specs/crond_runs).
+//
+// Threads: as any value.
 #ifndef ROTA_JOB_RUN_H
 #define ROTA_JOB_RUN_H
 

@@ -14,6 +14,10 @@
 // timeout, or is cancelled, is asked to stop (it gets rota::cancelled out of what it waits for),
 // and keeps its slot until it has ended: a function cannot be killed.
 //
+// Promised: `bounded_programs` and `every_due_run`, for functions: at most max_active at once, and
+// each due instant runs once or says why not. Not promised: that a function which has begun is
+// finished if the program ends.
+//
 // With `store` what was due is remembered over a restart of the program (catchup); a function that
 // was under way then is recorded as lost. Without, nothing is.
 //

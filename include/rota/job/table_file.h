@@ -8,6 +8,8 @@
 // sticky, as /var/spool/cron/crontabs is), and which is not too large. What is checked is the file
 // that was opened, not what the path means a moment later. A device or a pipe is never waited for.
 // Not promised: anything about the directories above.
+//
+// Threads: anyone's.
 #ifndef ROTA_JOB_TABLE_FILE_H
 #define ROTA_JOB_TABLE_FILE_H
 

@@ -6,6 +6,8 @@
 // A duration is one or more whole numbers, each with its unit, from the largest to the smallest:
 // w d h m s ms. A size is a whole number, alone or with B, kB, MB, GB (powers of 1000) or KiB, MiB,
 // GiB. "0" is both.
+//
+// Promised: what is not wholly a duration or a size is nothing. Threads: anyone's.
 #ifndef ROTA_JOB_UNITS_H
 #define ROTA_JOB_UNITS_H
 

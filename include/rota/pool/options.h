@@ -1,6 +1,9 @@
 // How a runtime is set up.
 //
 //   rota::runtime rt{rota::options{}.with_workers(2).with_watchdog(100ms)};
+//
+// Read once, when the runtime is made: what is changed later changes nothing. Functions in it are
+// called on threads of the runtime, so they must bear that. Threads: as any value.
 #ifndef ROTA_POOL_OPTIONS_H
 #define ROTA_POOL_OPTIONS_H
 

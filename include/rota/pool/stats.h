@@ -1,4 +1,10 @@
 // What a runtime counts about itself. All of it is always on.
+//
+//   std::cout << rt.statistics().text();
+//   rt.statistics().max_ready_delay;        // `quiescent_fair`: at most N + fairness_slack
+//
+// Counters are read one by one while the workers go on: each is right, a sum of two may not be.
+// Threads: a copy, as any value.
 #ifndef ROTA_POOL_STATS_H
 #define ROTA_POOL_STATS_H
 

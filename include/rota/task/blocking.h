@@ -8,6 +8,10 @@
 //
 // Not cancelled: a blocking call cannot be taken back, so the task waits for its end also when it
 // is asked to stop. g++ 12: a closure that owns something is named first, then moved in.
+//
+// Promised: at most options::blocking_threads calls at once; more wait, first come, first served.
+// While one is under way the runtime is not at rest, and no deadlock is reported.
+// Threads: to await is for tasks; the function runs on a thread that is no worker.
 #ifndef ROTA_TASK_BLOCKING_H
 #define ROTA_TASK_BLOCKING_H
 

@@ -1,4 +1,12 @@
 // The exceptions of the task layer.
+//
+//   try {
+//     rota::run(program());
+//   } catch (const rota::deadlock& d) {
+//     std::cerr << d.what();               // every task: what it waits for, and where
+//   }
+//
+// Threads: as any exception; it is carried to whoever awaits the task.
 #ifndef ROTA_TASK_ERRORS_H
 #define ROTA_TASK_ERRORS_H
 

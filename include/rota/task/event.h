@@ -4,7 +4,9 @@
 //   co_await ready.wait();      // a task
 //   ready.set();                // any thread: all who wait go on, later ones do not wait
 //
+// Promised: who waits when it is set goes on; nobody waits on a set event.
 // Threads: set, reset and is_set are anyone's; wait is for tasks.
+// Lifetime: outlives the tasks that wait for it.
 #ifndef ROTA_TASK_EVENT_H
 #define ROTA_TASK_EVENT_H
 

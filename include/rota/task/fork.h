@@ -18,6 +18,8 @@
 // Forgetting join() ends the program with a message. An exception that leaves the scope first waits
 // for the children, running other work meanwhile.
 // Not promised: which worker goes on with the parent.
+//
+// Threads: a scope belongs to the task that made it; only that one forks and joins.
 #ifndef ROTA_TASK_FORK_H
 #define ROTA_TASK_FORK_H
 

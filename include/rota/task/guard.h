@@ -16,6 +16,7 @@
 // first served.
 // Not promised: that a guard is looked at while it holds only for a moment.
 //
+// Threads: to await is for tasks; a cell is written and read by anyone.
 // With several workers the condition is evaluated while other tasks run: what it reads must bear
 // that (cells, atomics). What a thread outside of the runtime changes must be a cell. g++ 12: a
 // closure that owns something is named first, then passed.

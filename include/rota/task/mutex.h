@@ -8,6 +8,7 @@
 //
 // Handed over first come, first served. For state that only behaviours touch, a cown needs no lock.
 // Threads: lock is for tasks; the guard may be destroyed anywhere.
+// Lifetime: outlives the tasks that wait in it, and the guards.
 #ifndef ROTA_TASK_MUTEX_H
 #define ROTA_TASK_MUTEX_H
 

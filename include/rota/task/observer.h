@@ -6,6 +6,8 @@
 // `rota top` shows it of a program that has an inspector. While there is an observer the workers
 // keep names of what they run, which costs some ten nanoseconds a step; without one, nothing.
 //
+// Not promised: that two workers, or a worker and a task, were like that at the same moment.
+//
 // Threads: any. Lifetime: shorter than the runtime.
 #ifndef ROTA_TASK_OBSERVER_H
 #define ROTA_TASK_OBSERVER_H

@@ -5,6 +5,7 @@
 //
 // A released permit is handed to the task that has waited longest; nobody slips in between.
 // Threads: release and try_acquire are anyone's; acquire is for tasks.
+// Lifetime: outlives the tasks that wait in it.
 #ifndef ROTA_TASK_SEMAPHORE_H
 #define ROTA_TASK_SEMAPHORE_H
 

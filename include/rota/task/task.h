@@ -9,6 +9,10 @@
 //
 // Parameters are kept in the frame: take them by value, and hand a coroutine lambda what it needs
 // as arguments rather than captures.
+//
+// Promised: a frame that has not ended when its task object does is destroyed, with what it owns.
+// Threads: a task object belongs to one thread at a time; once spawned or awaited it runs on any
+// worker, on one at a time (`never_reentered`).
 #ifndef ROTA_TASK_TASK_H
 #define ROTA_TASK_TASK_H
 

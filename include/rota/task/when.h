@@ -9,6 +9,8 @@
 // when_any gives the first result and stops the others; it returns when they have ended too, so no
 // task is left behind. A task that fails before any has a result counts as first; one that ends
 // with rota::cancelled does not, unless all do.
+//
+// Threads: for tasks. Those that it runs are tasks of their own, on any worker.
 #ifndef ROTA_TASK_WHEN_H
 #define ROTA_TASK_WHEN_H
 

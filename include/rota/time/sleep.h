@@ -7,6 +7,8 @@
 // most fairness_slack scheduling points and the queue. Setting and cancelling take constant time;
 // millions are ordinary. Tasks whose time comes in the same microsecond go on in the order in which
 // they began to sleep.
+//
+// Threads: for tasks. A task that is asked to stop while it sleeps gets rota::cancelled.
 #ifndef ROTA_TIME_SLEEP_H
 #define ROTA_TIME_SLEEP_H
 

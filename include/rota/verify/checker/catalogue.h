@@ -5,6 +5,8 @@
 //   auto result = rota::verify::check(*system);
 //
 // Wrong names and values are a `bad_setting`, whose message lists what there is.
+//
+// Threads: an entry is const and anyone's; each make() gives a system of its own.
 #ifndef ROTA_VERIFY_CHECKER_CATALOGUE_H
 #define ROTA_VERIFY_CHECKER_CATALOGUE_H
 

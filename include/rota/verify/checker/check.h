@@ -5,6 +5,10 @@
 //
 // Safety is a breadth-first search, so counterexamples are as short as possible. Liveness looks for
 // fair cycles by strongly connected components of the state graph.
+//
+// Promised: exact: states are compared, not their hashes; a verdict other than unknown is of all
+// states that the options let it see. Not promised: a shortest lasso.
+// Threads: anyone's; it has workers of its own while it runs.
 #ifndef ROTA_VERIFY_CHECKER_CHECK_H
 #define ROTA_VERIFY_CHECKER_CHECK_H
 

@@ -35,6 +35,8 @@
 //   void permuted(const state&, F f) const       f(state) for each renaming of what is
 //                                                interchangeable: makes symmetry possible
 //   std::string parameter(action, parameter)     how a parameter is written
+//
+// Threads: all members are const and called by several workers at once.
 #ifndef ROTA_VERIFY_CHECKER_MODEL_H
 #define ROTA_VERIFY_CHECKER_MODEL_H
 

@@ -1,4 +1,10 @@
-// How a check is shown: a counterexample as text, a page with all of them, a drawing of all states.
+// How a check is shown: a counterexample as text, a page with all of them, a drawing of all
+// states.
+//
+//   for (const auto& p : result.properties)
+//     if (p.result == verdict::violated) write_trace(std::cout, system, p);
+//
+// Threads: anyone's, each with a stream of its own.
 #ifndef ROTA_VERIFY_CHECKER_REPORT_H
 #define ROTA_VERIFY_CHECKER_REPORT_H
 

@@ -2,6 +2,9 @@
 //
 // Authors of models write a plain struct instead (model.h); `typed_system` turns it into this.
 //
+//   const typed_system system{model};
+//   const auto result = check(system);               // check.h
+//
 // Threads: everything is const and called by all workers of a search at once.
 #ifndef ROTA_VERIFY_CHECKER_SYSTEM_H
 #define ROTA_VERIFY_CHECKER_SYSTEM_H

@@ -15,6 +15,8 @@
 //
 // Ends with 0 if every scenario did what is expected of it, 1 if one did not, 2 if the command line
 // is wrong.
+//
+// Threads: the main thread's.
 #ifndef ROTA_VERIFY_EXPLORE_DRIVER_H
 #define ROTA_VERIFY_EXPLORE_DRIVER_H
 

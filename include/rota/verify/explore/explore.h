@@ -24,6 +24,11 @@
 //
 // What is found: failed checks and assertions, data races on cells, deadlocks, lost wake-ups,
 // livelocks, leaks, use of what is gone, exceptions that leave a thread.
+//
+// Promised: if result.exhaustive, no schedule of this program fails, as far as the memory above
+// goes. A failure comes again with its token, in the same build. Not promised: anything about more
+// threads.
+// Threads: one exploration in a process at a time.
 #ifndef ROTA_VERIFY_EXPLORE_EXPLORE_H
 #define ROTA_VERIFY_EXPLORE_EXPLORE_H
 

@@ -1,7 +1,13 @@
 // What explored programs synchronise with: the names of rota::sync, under the explorer's control.
 //
+//   explore::atomic<int> ready{0};
+//   explore::cell<int> data{0};                  // plain memory, watched for races
+//   explore::thread t([&] { data = 42; ready.store(1, std::memory_order_release); });
+//
 // Inside a program that is explored every access is a step of the schedule. Outside of it, they
-// act at once and are for one thread only.
+// act at once.
+//
+// Threads: inside, those of the program; outside, one.
 #ifndef ROTA_VERIFY_EXPLORE_TYPES_H
 #define ROTA_VERIFY_EXPLORE_TYPES_H
 
