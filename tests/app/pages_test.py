@@ -56,34 +56,35 @@ SETTINGS = {
     "docs/looking_inside.md": Setting(before="traced - traced.sock >traced.log &"),
     "docs/tutorial_library.md": Setting(
         programs=(("station_race", "~/station/build/station_test"), ("station_", "~/station/build/station")),
-        varies=(r"\b(?:sleeps|searches|runs)(?= +\d)", r"\d+\.\d s", r"\d+ (?:published|handled|records|wait\b|scheduling)",
-                r"(?<= )\d+(?= +\d)", r"^\d+$")),
+        varies=(r"\b(?:sleeps|searches|runs)(?= +\d)", r"\d+\.\d s",
+                r"\d+ (?:published|handled|records|wait\b|scheduling)", r"(?<= )\d+(?= +\d)", r"^\d+$")),
     "docs/tutorial_operator.md": Setting(
         varies=(rf"{DAY} {TIME}", rf"{DAY}T{TIME}(?:\.\d+)?\+00:00", r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d "
                 + TIME + r" UTC \d{4}", r"\d+\.\d+ s\b", r"pid \d+", r"127\.0\.0\.1:\d+", r"token=[0-9a-f]+")),
     "docs/tutorial_researcher.md": Setting(
-        programs=(("turns", "~/turns/build/turns"), ("handover", "~/turns/build/handover")), varies=(r"\d+\.\d\d s\b", r"\d+\.\d MiB")),
+        programs=(("turns", "~/turns/build/turns"), ("handover", "~/turns/build/handover")),
+        varies=(r"\d+\.\d\d s\b", r"\d+\.\d MiB")),
 }
 SETTINGS["docs/jobs.md"] = SETTINGS["docs/tutorial_operator.md"]
 
 # How a command begins that is not run, and why not. Its words are looked at all the same (check_words).
 NOT_RUN = (
-    (r"\./run( build| bench\b.*)?$", "builds for minutes; the tour is the test app_tour"),
+    (r"\./run( build| package| bench\b.*)?$", "builds for minutes; the tour is the test app_tour"),
     (r"\./test\b", "is what runs this test"),
     (r"(sudo |apt-get |apt |dpkg |systemctl |journalctl |systemd-analyze )", "changes or asks the whole machine"),
     (r"git clone ", "needs a network"),
     (r"tools/setup\b", "installs packages"),
     (r"packaging/", "builds for minutes; packages have tests of their own"),
     (r"node specs/check\.mjs|ROTA_PAGE_URL=", "are the tests specs_tla and of the page of `rota serve`"),
-    (r"(cmake|ctest|ninja|ASAN_OPTIONS=\S+) ", "builds; the trees are what ./test builds, projects the tests package_*"),
+    (r"(cmake|ctest|ninja|ASAN_OPTIONS=\S+) ", "builds; ./test builds those trees, package_* the projects"),
     (r"(mkdir -p build/fuzz\S*|build/fuzz\S*) ", "fuzzes for minutes, in a build of its own"),
     (r"(bench/|build/bench/)", "measures for minutes, in a build of its own"),
     (r"(firefox|xdg-open|crontab|ssh|man) ", "is a program or a table of the user's own"),
 )
 
 # Asked again until the answer is as shown: somebody else, who was just started, has to get that far.
-PATIENT = re.compile(r"(?:rota|\./run) (job (list|logs|history|show|status|page|next|reload)|graph|topic|service|top|trace)\b"
-                     r"|cat |ls |sqlite3 ")
+PATIENT = re.compile(r"(?:rota|\./run) (job (list|logs|history|show|status|page|next|reload)|graph|topic|service|top|"
+                     r"trace)\b|cat |ls |sqlite3 ")
 
 
 # --- reading pages --------------------------------------------------------------------------------
@@ -434,7 +435,7 @@ def check_text(helper, page):
         if within:
             continue
         for span in re.findall(r"`((?:rota|\./run) [a-z][^`]*)`", line):
-            if re.match(r"\./run (build|bench)\b", span):
+            if re.match(r"\./run (build|bench|package)\b", span):
                 continue
             count += 1
             if trouble := helper.wrong(span.split(" -- ")[0]):
