@@ -277,5 +277,22 @@ class Tables(unittest.TestCase):
         self.assertLess((resident() - empty) / count, 500)
 
 
+class Samples(unittest.TestCase):
+    """What `./run serve` starts with."""
+
+    def test_the_first_jobs_are_taken_as_they_are(self):
+        jobs = pathlib.Path(__file__).resolve().parents[2] / "examples" / "first_jobs"
+        daemon = Daemon("--jobs", jobs)
+        self.addCleanup(daemon.clean)
+        status = daemon.cli("status")
+        self.assertEqual(status.returncode, 0, status.stdout + status.stderr)
+        self.assertNotIn("error", daemon.log())
+        names = {j["name"] for j in daemon.get("/api/v1/jobs")["jobs"]}
+        self.assertEqual(names, {"clock", "flaky", "slow", "stuck", "import", "convert", "index", "summary", "nightly"})
+        ran = daemon.cli("run", "clock", "--wait")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("load average", ran.stdout)
+
+
 if __name__ == "__main__":
     serve_daemon.main()
