@@ -6,6 +6,7 @@
 #include "command_line.h"
 #include "coop.h"
 #ifdef ROTA_APP_JOBS
+#include "configuration_file.h"
 #include "cron.h"
 #include "serve/serve.h"
 #endif
@@ -32,5 +33,10 @@ int main(int argc, char** argv) {
   rota::app::add_serve(program);
   rota::app::add_job(program);
 #endif
+#ifdef ROTA_APP_JOBS
+  return rota::app::run_command_line(program, argc, argv, rota::app::read_configuration_file,
+                                     rota::app::default_configuration_file());
+#else
   return rota::app::run_command_line(program, argc, argv);
+#endif
 }

@@ -199,7 +199,7 @@ int record(const trace_request& r) {
   const double seconds = seconds_of("--for", r.length);
   const std::string path = std::filesystem::absolute(r.file).string();
   if (path.find_first_of(" \t\n") != std::string::npos)
-    throw bad_input("'" + path + "' has blanks; choose a file without, by --out");
+    throw bad_input("'" + path + "' has blanks; choose a file without, by --output");
   door program{r.door, stop.token()};
   program.send("trace " + path + " " + std::to_string(static_cast<std::uint64_t>(seconds * 1000)));
   ordered_json line;
@@ -244,7 +244,7 @@ void add_top(command& program) {
            "to wait, at "
            "least.";
   });
-  c.run([r] { return run_at_door("top", [r] { return top(*r); }); });
+  c.run([r] { return top(*r); });
 }
 
 void add_trace(command& program) {
@@ -255,7 +255,7 @@ void add_trace(command& program) {
             .type = "SECONDS",
             .help = "how long to write; by default 2 seconds",
             .value = &r->length});
-  c.option({.name = "--out",
+  c.option({.name = "-o,--output,--out",
             .type = "FILE",
             .help = "the file; by default rota.perfetto-trace",
             .value = &r->file});
@@ -264,7 +264,7 @@ void add_trace(command& program) {
            "your own, "
            "runtime::trace_to(file) does the same.";
   });
-  c.run([r] { return run_at_door("trace", [r] { return record(*r); }); });
+  c.run([r] { return record(*r); });
 }
 
 }  // namespace rota::app

@@ -268,8 +268,7 @@ void add_tour(command& program) {
   auto json = std::make_shared<bool>(false);
   command& tour_command = program.add(
       "tour", "shows every promise of the task layer at work, in some seconds; ends with a table");
-  tour_command.option(
-      {.name = "--json", .help = "print the table as JSON, and nothing else", .value = json.get()});
+  tour_command.option({.name = "--json", .help = "print JSON", .value = json.get()});
   tour_command.run([json] { return tour(*json); });
 }
 
