@@ -51,7 +51,7 @@ struct check_request {
 std::pair<std::string, std::string> split(const std::string& option, const std::string& text) {
   const auto at = text.find('=');
   if (at == std::string::npos || at == 0)
-    throw bad_setting(option + " " + text + ": expected NAME=VALUE");
+    throw bad_setting(option + ": expected NAME=VALUE, not " + text);
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
@@ -72,7 +72,7 @@ std::vector<verify::fairness_rule> fairness_of(const check_request& r) {
     const auto at = std::find_if(known.begin(), known.end(),
                                  [&, &v = value](auto f) { return verify::name_of(f) == v; });
     if (at == known.end())
-      throw bad_setting("--fairness " + text + ": expected none, weak or strong");
+      throw bad_setting("--fairness: expected none, weak or strong, not " + value);
     all.push_back({name, *at});
   }
   return all;
@@ -100,7 +100,7 @@ std::vector<std::size_t> asked_of(const check_request& r, const verify::system& 
     if (at == all.end()) {
       std::string names;
       for (const auto& p : all) names += (names.empty() ? "" : ", ") + p.name;
-      throw bad_setting("there is no property '" + name + "'; there are " + names);
+      throw bad_setting("--property: there is no '" + name + "'; there are " + names);
     }
     const bool liveness = at->kind != verify::property_kind::invariant &&
                           at->kind != verify::property_kind::deadlock_free;
@@ -311,7 +311,7 @@ int run_model(const check_request& r, const model_entry& entry) {
     draw(r, s);
     return r.simulate ? simulate_model(r, s) : check_model(r, s);
   } catch (const std::invalid_argument& wrong) {
-    std::cerr << "rota check: " << wrong.what() << '\n';
+    complain("check", wrong.what());
     return 2;
   }
 }

@@ -7,8 +7,9 @@
 //     greet.run([to] { std::cout << "hello, " << *to << '\n'; return 0; });
 //   }
 //
-// `--help` is there for each command. Only command_line.cpp knows the library that reads the words:
-// it takes long to compile.
+// `--help` is there for each command, and `--config`: an option that is not on the command line may
+// stand in a file, and behind that in the environment (configuration.h). Only command_line.cpp
+// knows the library that reads the words: it takes long to compile.
 #ifndef ROTA_APPS_COMMAND_LINE_H
 #define ROTA_APPS_COMMAND_LINE_H
 
@@ -16,9 +17,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "configuration.h"
 
 namespace rota::app {
 
@@ -34,6 +38,8 @@ struct option {
   bool bytes = false;      // a number of bytes, as 500MB
   std::string needs = {};  // an option without which it makes no sense
   bool required = false;
+  bool everywhere =
+      false;  // also above all sections of the file, and as ROTA_NAME (configuration.h)
 };
 
 class command {
@@ -52,6 +58,10 @@ class command {
   // What to do when it was chosen; gives the exit status. A command without needs one below it.
   void run(std::function<int()> action) { action_ = std::move(action); }
 
+  const std::string& name() const { return name_; }
+  const std::vector<app::option>& options() const { return options_; }
+  const std::vector<std::unique_ptr<command>>& below() const { return below_; }
+
  private:
   friend class command_line;
 
@@ -66,9 +76,20 @@ class command {
   int usage_status_ = 2;
 };
 
+// Wrong usage or bad input: the command ends with 2, and these words.
+struct bad_input : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+// Says on standard error what is wrong: "rota NAME: MESSAGE". A message that begins with an option,
+// as "--listen: ...", which came from the file or the environment, begins with that place instead.
+void complain(const std::string& name, const std::string& message);
+
 // Reads the words and does what they say. Exit status 2 (or what the command says), with a line
-// that says what there is, if they make no sense; 1 if the command throws.
-int run_command_line(command& program, int argc, char** argv);
+// that says what there is, if they make no sense, or if the command throws bad_input; 1 if it
+// throws something else. Without a reader there is no file.
+int run_command_line(command& program, int argc, char** argv, const file_reader& reader = {},
+                     const std::string& default_file = {});
 
 }  // namespace rota::app
 

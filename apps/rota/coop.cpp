@@ -51,8 +51,9 @@ coop::pick_list picks_of(const run_request& r) {
       std::uint32_t pick = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pick);
       if (error != std::errc() || end != word.data() + word.size())
-        throw wrong_words("--picks " + text + ": '" + word +
-                          "' is no pick; expected numbers with commas between, as 0,2,1");
+        throw bad_input("--picks: '" + word +
+                        "' is no pick; expected numbers with commas between, as 0,2,1, not " +
+                        text);
       picks.push_back(pick);
     }
   }
@@ -102,11 +103,10 @@ void print_json(const run_request& r, const coop::program& p, const coop::outcom
 coop::semantics named_semantics(const run_request& r) {
   const auto how = coop::semantics_named(r.semantics);
   if (!how)
-    throw wrong_words("--semantics " + r.semantics +
-                      ": there are lagc-sched, sos-sched, lagc, sos");
+    throw bad_input("--semantics: expected lagc-sched, sos-sched, lagc or sos, not " + r.semantics);
   if (!r.picks.empty() && is_scheduler(*how))
-    throw wrong_words("--picks is for --semantics lagc and sos; " + r.semantics +
-                      " leaves nothing to choose");
+    throw bad_input("--picks is for --semantics lagc and sos; " + r.semantics +
+                    " leaves nothing to choose");
   return *how;
 }
 
@@ -130,18 +130,18 @@ coop::outcome run_program(const run_request& r, const coop::program& p,
 void refuse_what_collides(const run_request& r) {
   const int to_output = (r.trace == "-") + (r.log == "-") + (r.json ? 1 : 0);
   if (to_output > 1)
-    throw wrong_words("only one of --trace -, --log - and --json can go to standard output");
+    throw bad_input("only one of --trace -, --log - and --json can go to standard output");
 }
 
 void refuse_what_tasks_cannot_do(const run_request& r, coop::language l) {
-  if (!r.trace.empty()) throw wrong_words("--trace shows rules, which tasks do not apply");
+  if (!r.trace.empty()) throw bad_input("--trace shows rules, which tasks do not apply");
   if (r.semantics != "lagc-sched")
-    throw wrong_words("--runner takes no --semantics: tasks run as under lagc-sched");
-  if (!r.mutant.empty()) throw wrong_words("--mutant changes rules, which tasks do not apply");
-  if (!r.picks.empty()) throw wrong_words("--picks is for --semantics lagc and sos");
+    throw bad_input("--runner takes no --semantics: tasks run as under lagc-sched");
+  if (!r.mutant.empty()) throw bad_input("--mutant changes rules, which tasks do not apply");
+  if (!r.picks.empty()) throw bad_input("--picks is for --semantics lagc and sos");
   if (l != coop::language::coopwhile)
-    throw wrong_words("--runner is for the language coopwhile; " + r.file + " is in " +
-                      std::string(name_of(l)));
+    throw bad_input("--runner is for the language coopwhile; " + r.file + " is in " +
+                    std::string(name_of(l)));
 }
 
 int run_file_on_tasks(const run_request& r) {
@@ -285,7 +285,7 @@ void add_run(command& coop) {
               .help = "of the runner: handle (the default) or guard",
               .value = &r->runner.awaits,
               .needs = "--runner"});
-  run.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
+  run.option({.name = "--json", .help = "print JSON", .value = &r->json});
   run.footer([] { return std::string(about_run) + '\n' + about_mutants(); });
 }
 
@@ -335,7 +335,7 @@ void add_view(command& coop) {
   command& view = add_coop_command(coop, "view", "writes a page that shows a run step by step",
                                    [r] { return view_file(*r); });
   add_run_options(view, *r);
-  view.option({.name = "-o",
+  view.option({.name = "-o,--output",
                .type = "PAGE",
                .help = "the file to write; - for standard output",
                .value = &r->page,

@@ -158,13 +158,13 @@ nlohmann::ordered_json to_json(const coop_check_request& r, const coop::program&
 coop::semantics scheduler_named(const coop_check_request& r) {
   const auto how = coop::semantics_named(r.semantics);
   if (how && is_scheduler(*how)) return *how;
-  throw wrong_words("--semantics " + r.semantics + ": there are lagc-sched and sos-sched" +
-                    (how ? "; the others schedule nothing that could be checked" : ""));
+  throw bad_input("--semantics: expected lagc-sched or sos-sched, not " + r.semantics +
+                  (how ? "; the others schedule nothing that could be checked" : ""));
 }
 
 // Every mutant and which checks notice it. Not every mistake makes a difference to every program.
 int check_mutants(const coop_check_request& r, const coop::program& p) {
-  if (!r.mutant.empty()) throw wrong_words("--mutant and --mutants do not go together");
+  if (!r.mutant.empty()) throw bad_input("--mutant and --mutants do not go together");
   nlohmann::ordered_json table = nlohmann::ordered_json::array();
   for (const coop::mutant& m : mutants_of(p)) {
     const coop::check_report found = check(p, mutated(p, m), r.options);
@@ -258,7 +258,7 @@ void add_coop_check(command& coop) {
   check.option({.name = "--mutants",
                 .help = "plant each known mistake, and tell which checks notice it",
                 .value = &r->mutants});
-  check.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
+  check.option({.name = "--json", .help = "print JSON", .value = &r->json});
   check.footer([] { return about_check; });
 }
 

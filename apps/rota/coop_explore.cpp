@@ -227,8 +227,8 @@ ordered_json to_json(const explore_request& r, const coop::program& p,
 coop::semantics relation_named(const explore_request& r) {
   const auto how = coop::semantics_named(r.semantics);
   if (how && !is_scheduler(*how)) return *how;
-  throw wrong_words("--semantics " + r.semantics + ": there are lagc and sos" +
-                    (how ? "; a scheduler has one run, which rota coop run shows" : ""));
+  throw bad_input("--semantics: expected lagc or sos, not " + r.semantics +
+                  (how ? "; a scheduler has one run, which rota coop run shows" : ""));
 }
 
 void draw(const explore_request& r, const coop::exploration& all) {
@@ -239,10 +239,10 @@ void draw(const explore_request& r, const coop::exploration& all) {
   const coop::dot_options options{title, r.all_states};
   std::ostringstream drawing;
   if (!all.write_dot(drawing, options))
-    throw wrong_words("--dot: more than " + std::to_string(options.most) +
-                      " states are too many to draw" +
-                      (r.all_states ? "; without --all-states there are fewer"
-                                    : "; --max-states has to be less"));
+    throw bad_input("--dot: more than " + std::to_string(options.most) +
+                    " states are too many to draw" +
+                    (r.all_states ? "; without --all-states there are fewer"
+                                  : "; --max-states has to be less"));
   sink out{r.dot};
   out.stream() << drawing.str();
   out.close();
@@ -261,7 +261,7 @@ int exploration_status(const coop::exploration& all) {
 
 int explore_file(const explore_request& r) {
   if (r.json && r.dot == "-")
-    throw wrong_words("only one of --dot - and --json can go to standard output");
+    throw bad_input("only one of --dot - and --json can go to standard output");
   const coop::semantics how = relation_named(r);
   const coop::parsed text = coop::parse(read_source(r.file));
   if (!text) return report(r.file, text.errors, r.json);
@@ -338,7 +338,7 @@ void add_coop_explore(command& coop) {
                   .help = "draw the states with an active task as well",
                   .value = &r->all_states,
                   .needs = "--dot"});
-  explore.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
+  explore.option({.name = "--json", .help = "print JSON", .value = &r->json});
   explore.footer([] { return about_explore; });
 }
 

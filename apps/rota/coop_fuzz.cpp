@@ -38,7 +38,7 @@ std::uint64_t number_in(std::string_view text, const std::string& seeds) {
   std::uint64_t n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size())
-    throw wrong_words("--seeds " + seeds + ": expected A..B, or one number");
+    throw bad_input("--seeds: expected A..B, or one number, not " + seeds);
   return n;
 }
 
@@ -47,18 +47,18 @@ void read_seeds(const std::string& seeds, coop::fuzz_options& o) {
   const std::size_t dots = text.find("..");
   o.first = number_in(text.substr(0, dots), seeds);
   o.last = dots == text.npos ? o.first : number_in(text.substr(dots + 2), seeds);
-  if (o.first > o.last) throw wrong_words("--seeds " + seeds + ": the first is above the last");
+  if (o.first > o.last) throw bad_input("--seeds: expected the first below the last, not " + seeds);
 }
 
 coop::language language_named(const std::string& name) {
   for (coop::language l : coop::fuzz_options{}.languages)
     if (name_of(l) == name) return l;
-  throw wrong_words("--language " + name + ": there are while, spawn, guard, coopwhile");
+  throw bad_input("--language: expected while, spawn, guard or coopwhile, not " + name);
 }
 
 coop::fuzz_mode mode_named(const std::string& name) {
   if (const auto mode = coop::fuzz_mode_named(name)) return *mode;
-  throw wrong_words("--mode " + name + ": there are all, text, fast, agree, check, random");
+  throw bad_input("--mode: expected all, text, fast, agree, check or random, not " + name);
 }
 
 // The rules with the mistake of this name, where a scheduler can have it.
@@ -67,7 +67,9 @@ auto with_mutant(const std::string& name) {
   for (coop::language l : coop::fuzz_options{}.languages)
     for (coop::semantics how : {coop::semantics::lagc_sched, coop::semantics::sos_sched})
       for (const coop::mutant& m : mutants_of(how, l)) known |= m.name == name;
-  if (!known) throw wrong_words("--mutant " + name + ": rota coop run --help has those there are");
+  if (!known)
+    throw bad_input("--mutant: there is no '" + name +
+                    "'; rota coop run --help has those there are");
   return [name](const coop::program& p) {
     return rules_with(p, find_mutant(p, name) ? name : std::string{});
   };
@@ -191,7 +193,7 @@ int fuzz_programs(const fuzz_request& r) {
   if (!r.save.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(r.save, failed);
-    if (failed) throw wrong_words("--save " + r.save + ": " + failed.message());
+    if (failed) throw bad_input("--save: " + r.save + ": " + failed.message());
   }
   const interrupt stop;
   coop::fuzz_report found;
@@ -265,7 +267,7 @@ void add_coop_fuzz(command& coop) {
                .type = "DIR",
                .help = "write what is found as programs into this folder",
                .value = &r->save});
-  fuzz.option({.name = "--json", .help = "print the result as JSON", .value = &r->json});
+  fuzz.option({.name = "--json", .help = "print JSON", .value = &r->json});
   fuzz.footer([] { return about_fuzz; });
 }
 

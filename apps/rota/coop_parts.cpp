@@ -30,15 +30,12 @@ command& add_coop_command(command& coop, const std::string& name, const std::str
                           std::function<int()> run) {
   command& c = coop.add(name, help);
   c.usage_status(wrong_usage);
-  c.run([name, run = std::move(run)]() -> int {
+  c.run([run = std::move(run)]() -> int {
     try {
       return run();
-    } catch (const wrong_words& wrong) {
-      std::cerr << "rota coop " << name << ": " << wrong.what() << '\n';
     } catch (const coop::wrong_picks& wrong) {
-      std::cerr << "rota coop " << name << ": --picks: " << wrong.what() << '\n';
+      throw bad_input(std::string("--picks: ") + wrong.what());
     }
-    return wrong_usage;
   });
   return c;
 }
@@ -56,17 +53,17 @@ std::string read_source(const std::string& file) {
   std::ostringstream text;
   // An empty file has nothing to read, which is no failure to read it.
   if (!in || (in.peek() != std::ifstream::traits_type::eof() && !(text << in.rdbuf())) || in.bad())
-    throw wrong_words("cannot read " + file);
+    throw bad_input("cannot read " + file);
   return text.str();
 }
 
 coop::program compiled(const std::string& file, const coop::syntax_tree& tree,
                        coop::semantics how) {
   if (!exists(how, tree.language))
-    throw wrong_words("--semantics " + std::string(name_of(how)) +
-                      " is for the language coopwhile; " + file + " is in " +
-                      std::string(name_of(tree.language)) +
-                      ", for which there are lagc-sched and lagc");
+    throw bad_input("--semantics: " + std::string(name_of(how)) +
+                    " is for the language coopwhile; " + file + " is in " +
+                    std::string(name_of(tree.language)) +
+                    ", for which there are lagc-sched and lagc");
   return compile(tree, how);
 }
 
@@ -76,9 +73,9 @@ coop::rule_table rules_with(const coop::program& p, const std::string& mutant) {
   std::string names;
   for (const coop::mutant& m : mutants_of(p))
     names += (names.empty() ? " there are " : ", ") + std::string(m.name);
-  throw wrong_words("--mutant " + mutant + ": for " + std::string(name_of(p.semantics())) +
-                    " of a program in " + std::string(name_of(p.language())) +
-                    (names.empty() ? " there are none" : names));
+  throw bad_input("--mutant: there is no '" + mutant + "'; for " +
+                  std::string(name_of(p.semantics())) + " of a program in " +
+                  std::string(name_of(p.language())) + (names.empty() ? " there are none" : names));
 }
 
 std::string about_mutants() {

@@ -34,10 +34,6 @@ enum coop_status : int {
 
 int status_of(coop::ending end);
 
-struct wrong_words : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // A command of `rota coop`. Wrong words, and picks that do not fit, are wrong usage.
 command& add_coop_command(command& coop, const std::string& name, const std::string& help,
                           std::function<int()> run);
@@ -57,7 +53,7 @@ class sink {
   explicit sink(const std::string& path) : path_(path) {
     if (path.empty() || path == "-") return;
     file_.open(path, std::ios::binary);
-    if (!file_) throw wrong_words("cannot write " + path);
+    if (!file_) throw bad_input("cannot write " + path);
   }
 
   explicit operator bool() const { return !path_.empty(); }

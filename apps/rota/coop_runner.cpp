@@ -90,14 +90,14 @@ coop::runner_options options_of(const runner_words& words, std::uint64_t limit) 
   if (words.order == "fair")
     options.order = order::fair;
   else if (words.order != "strict")
-    throw wrong_words("--runner " + words.order + ": there are strict and fair");
+    throw bad_input("--runner: expected strict or fair, not " + words.order);
   if (options.order == order::strict && words.workers != 1)
-    throw wrong_words("--workers " + std::to_string(words.workers) +
-                      ": strict order has one worker; there is --runner fair");
+    throw bad_input("--workers: strict order has one worker, not " + std::to_string(words.workers) +
+                    "; there is --runner fair");
   if (words.awaits == "guard")
     options.awaits = coop::awaits::by_guard;
   else if (words.awaits != "handle")
-    throw wrong_words("--awaits " + words.awaits + ": there are handle and guard");
+    throw bad_input("--awaits: expected handle or guard, not " + words.awaits);
   return options;
 }
 

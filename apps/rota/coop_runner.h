@@ -20,7 +20,7 @@ struct runner_words {
   std::string awaits = "handle";  // or "guard"
 };
 
-// Throws wrong_words if there is no such runner.
+// Throws bad_input if there is no such runner.
 coop::runner_options options_of(const runner_words& words, std::uint64_t limit);
 
 // What a log was held against, and whether it stood the test.

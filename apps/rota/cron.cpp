@@ -39,8 +39,8 @@ instant now_by_the_clock() {
 instant instant_of(const char* option, const std::string& text, const time_zone& zone) {
   if (text.empty()) return now_by_the_clock();
   if (const auto t = parse_instant(text, zone)) return *t;
-  throw std::invalid_argument(std::string(option) + ": '" + text +
-                              "' is no instant, expected one such as 2026-03-29T01:00:00Z");
+  throw std::invalid_argument(std::string(option) +
+                              ": expected an instant such as 2026-03-29T01:00:00Z, not " + text);
 }
 
 // An expression is any bytes, and a document of JSON is not.
@@ -56,8 +56,8 @@ std::string one_line(const std::string& text) {
   return line;
 }
 
-void complain(const std::string& command, const std::string& expression, const cron_error& e) {
-  std::cerr << command << ": column " << e.column() << ": " << e.what() << '\n'
+void point_at(const std::string& command, const std::string& expression, const cron_error& e) {
+  std::cerr << "rota " << command << ": column " << e.column() << ": " << e.what() << '\n'
             << "  " << one_line(expression) << '\n'
             << "  " << std::string(e.column() - 1, ' ') << "^\n";
 }
@@ -69,9 +69,9 @@ int run_cron(const std::string& command, const std::string& expression, Run run)
   try {
     return run();
   } catch (const cron_error& e) {
-    complain(command, expression, e);
+    point_at(command, expression, e);
   } catch (const std::invalid_argument& e) {
-    std::cerr << command << ": " << e.what() << '\n';
+    complain(command, e.what());
   }
   return 2;
 }
@@ -131,7 +131,7 @@ int check_one(const cron_request& r, const std::string& expression, ordered_json
     row["ok"] = false;
     row["error"] = e.what();
     row["column"] = e.column();
-    if (!r.json) complain("rota cron check", expression, e);
+    if (!r.json) point_at("cron check", expression, e);
     status = 2;
   }
   rows.push_back(std::move(row));
@@ -174,9 +174,10 @@ int check_all(const cron_request& r) {
 
 int simulate_all(const cron_request& r) {
   const time_zone zone = zone_of(r.how);
-  if (r.to.empty()) throw std::invalid_argument("--to is missing, the instant to stop at");
+  if (r.to.empty()) throw std::invalid_argument("--to is required: the instant to stop at");
   const simulated_span span{instant_of("--from", r.from, zone), instant_of("--to", r.to, zone)};
-  if (span.from >= span.to) throw std::invalid_argument("--to " + r.to + " is not after --from");
+  if (span.from >= span.to)
+    throw std::invalid_argument("--to: expected an instant after --from, not " + r.to);
   simulate(r.expressions, span, r.how, r.json, std::cout);
   return 0;
 }
@@ -237,7 +238,7 @@ void add_next(command& cron) {
   add_reading(c, *r);
   add_json(c, *r, "an array of texts");
   c.footer([] { return std::string(dst_footer); });
-  c.run([r] { return run_cron("rota cron next", r->expression, [&] { return show_next(*r); }); });
+  c.run([r] { return run_cron("cron next", r->expression, [&] { return show_next(*r); }); });
 }
 
 void add_explain(command& cron) {
@@ -247,7 +248,7 @@ void add_explain(command& cron) {
   add_expression(c, *r);
   add_reading(c, *r);
   add_json(c, *r, "an object with explain and warnings");
-  c.run([r] { return run_cron("rota cron explain", r->expression, [&] { return explain(*r); }); });
+  c.run([r] { return run_cron("cron explain", r->expression, [&] { return explain(*r); }); });
 }
 
 void add_cron_check(command& cron) {
@@ -261,7 +262,7 @@ void add_cron_check(command& cron) {
             .required = true});
   add_reading(c, *r);
   add_json(c, *r, "an array of objects");
-  c.run([r] { return run_cron("rota cron check", "", [&] { return check_all(*r); }); });
+  c.run([r] { return run_cron("cron check", "", [&] { return check_all(*r); }); });
 }
 
 void add_simulate(command& cron) {
@@ -288,7 +289,7 @@ void add_simulate(command& cron) {
   add_reading(c, *r);
   add_json(c, *r, "an object a line");
   c.footer([] { return std::string(dst_footer); });
-  c.run([r] { return run_cron("rota cron simulate", "", [&] { return simulate_all(*r); }); });
+  c.run([r] { return run_cron("cron simulate", "", [&] { return simulate_all(*r); }); });
 }
 
 }  // namespace

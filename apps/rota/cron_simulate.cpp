@@ -19,13 +19,13 @@ using nlohmann::ordered_json;
 dst_rule dst_of(const cron_options& o) {
   if (o.dst == "wall") return dst_rule::wall;
   if (o.dst == "vixie") return dst_rule::vixie;
-  throw std::invalid_argument("--dst: there is no '" + o.dst + "', expected wall or vixie");
+  throw std::invalid_argument("--dst: expected wall or vixie, not " + o.dst);
 }
 
 bool wants_vixie_syntax(const cron_options& o) {
   if (o.compat.empty() || o.compat == "strict") return false;
   if (o.compat == "vixie") return true;
-  throw std::invalid_argument("--compat: there is no '" + o.compat + "', expected strict or vixie");
+  throw std::invalid_argument("--compat: expected strict or vixie, not " + o.compat);
 }
 
 // Whether it is meant as a file, though there is none: "jobs/backup", "backup.toml", but not "*/5".
@@ -48,7 +48,7 @@ time_zone zone_of(const cron_options& o) {
   if (o.zone == "local") return time_zone::local();
   if (const auto z = time_zone::find(o.zone)) return *z;
   throw std::invalid_argument("--tz: there is no time zone '" + o.zone +
-                              "', expected a name such as Europe/Paris, UTC or local");
+                              "'; they look like Europe/Paris, UTC, local");
 }
 
 schedule read_schedule(const std::string& text, const cron_options& o) {

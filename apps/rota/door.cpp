@@ -24,7 +24,6 @@ namespace {
 
 std::string socket_of(const door_options& o) {
   if (!o.socket.empty()) return o.socket;
-  if (const char* path = std::getenv("ROTA_SOCKET"); path && *path) return path;
   throw bad_input(
       "which program? Give --socket PATH, or set ROTA_SOCKET: the path with which the program has "
       "opened its door (rota::inspector door{bus, path})");
@@ -82,21 +81,10 @@ void check_peer(int socket, const std::string& path) {
 void add_door_options(command& c, door_options& o) {
   c.option({.name = "--socket",
             .type = "PATH",
-            .help = "the socket of the program; by default what ROTA_SOCKET says",
-            .value = &o.socket});
+            .help = "the socket of the program; ROTA_SOCKET in the environment names it too",
+            .value = &o.socket,
+            .everywhere = true});
   c.option({.name = "--json", .help = "print JSON", .value = &o.json});
-}
-
-int run_at_door(const std::string& name, const std::function<int()>& action) {
-  try {
-    return action();
-  } catch (const bad_input& wrong) {
-    std::cerr << "rota " << name << ": " << wrong.what() << '\n';
-    return 2;
-  } catch (const std::exception& wrong) {
-    std::cerr << "rota " << name << ": " << wrong.what() << '\n';
-    return 1;
-  }
 }
 
 double seconds_of(const std::string& option, const std::string& text) {

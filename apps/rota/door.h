@@ -6,18 +6,12 @@
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <stop_token>
 #include <string>
 
 #include "command_line.h"
 
 namespace rota::app {
-
-// Wrong usage or bad input: the command ends with 2, and these words.
-struct bad_input : std::runtime_error {
-  using runtime_error::runtime_error;
-};
 
 // --socket and --json.
 struct door_options {
@@ -26,9 +20,6 @@ struct door_options {
 };
 void add_door_options(command& c, door_options& o);
 
-// Runs a command; what it throws becomes a line on standard error, and the status.
-int run_at_door(const std::string& name, const std::function<int()>& action);
-
 // Seconds, as --timeout has them. Throws bad_input.
 double seconds_of(const std::string& option, const std::string& text);
 
@@ -36,7 +27,7 @@ class door {
  public:
   using clock = std::chrono::steady_clock;
 
-  // Goes to the program of --socket or ROTA_SOCKET. Throws bad_input if there is none. When `stop`
+  // Goes to the program of --socket. Throws bad_input if there is none. When `stop`
   // is requested, nobody waits any more.
   explicit door(const door_options& o, std::stop_token stop = {});
   door(const door&) = delete;

@@ -6,6 +6,7 @@
 #include "command_line.h"
 #include "coop.h"
 #ifdef ROTA_APP_JOBS
+#include "configuration_file.h"
 #include "cron.h"
 #include "serve/serve.h"
 #endif
@@ -39,5 +40,10 @@ int main(int argc, char** argv) {
   program.group("Check protocols and programs");
   rota::app::add_check(program);
   rota::app::add_coop(program);
+#ifdef ROTA_APP_JOBS
+  return rota::app::run_command_line(program, argc, argv, rota::app::read_configuration_file,
+                                     rota::app::default_configuration_file());
+#else
   return rota::app::run_command_line(program, argc, argv);
+#endif
 }

@@ -256,7 +256,7 @@ void add_top(command& program) {
     return "The program opens a door with rota::inspector. SEEN is how long a task has been seen "
            "to wait, at least. What the daemon's jobs do: `rota job top`.";
   });
-  c.run([r] { return run_at_door("top", [r] { return top(*r); }); });
+  c.run([r] { return top(*r); });
 }
 
 void add_trace(command& program) {
@@ -276,7 +276,7 @@ void add_trace(command& program) {
            "your own runtime::trace_to(file) does the same. Runs of the daemon's jobs: `rota job "
            "trace`.";
   });
-  c.run([r] { return run_at_door("trace", [r] { return record(*r); }); });
+  c.run([r] { return record(*r); });
 }
 
 }  // namespace rota::app

@@ -404,13 +404,12 @@ template <class More>
 void add_at_door(command& above, const std::string& name, const std::string& help,
                  const std::string& footer, int (*run)(const topic_request&), More more) {
   auto r = std::make_shared<topic_request>();
-  const std::string full = name;
   const std::string last = name.substr(name.find(' ') + 1);
   command& c = above.add(last, help);
   more(c, *r);
   add_door_options(c, r->door);
   c.footer([footer] { return (footer.empty() ? "" : footer + "\n\n") + door_help; });
-  c.run([r, run, full] { return run_at_door(full, [&] { return run(*r); }); });
+  c.run([r, run] { return run(*r); });
 }
 
 void add_name(command& c, topic_request& r, const char* what) {
@@ -509,7 +508,7 @@ void add_graph(command& program) {
   graph.option({.name = "--dot", .help = "print a drawing for Graphviz", .value = &r->dot});
   add_door_options(graph, r->door);
   graph.footer([] { return door_help; });
-  graph.run([r] { return run_at_door("graph", [&] { return show_graph(r->door, r->dot); }); });
+  graph.run([r] { return show_graph(r->door, r->dot); });
 }
 
 }  // namespace rota::app

@@ -1,12 +1,12 @@
 #include "job/table_keys.h"
 
+#include <rota/base/nearest_word.h>
 #include <rota/job/units.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <tuple>
 
 namespace rota::job::detail {
@@ -297,25 +297,6 @@ constexpr other_word other_words[] = {
     {"missed", "`catchup`"},
 };
 
-// How many letters have to be added, dropped or changed, or swapped with their neighbour.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before;
-  std::vector<std::size_t> row(b.size() + 1);
-  std::vector<std::size_t> next(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t k = 1; k <= b.size(); ++k) {
-      next[k] = std::min({row[k] + 1, next[k - 1] + 1, row[k - 1] + (a[i - 1] != b[k - 1])});
-      if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-        next[k] = std::min(next[k], before[k - 2] + 1);
-    }
-    before = row;
-    std::swap(row, next);
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 std::span<const key_rule> key_rules() { return all_keys; }
@@ -326,19 +307,6 @@ const key_rule* find_key(std::string_view name) {
   return found == std::end(all_keys) ? nullptr : found;
 }
 
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> words) {
-  std::string_view best;
-  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
-  if (word.size() > longest_name) return best;
-  for (std::string_view w : words) {
-    const std::size_t d = distance(word, w);
-    if (d >= least || d >= w.size()) continue;
-    least = d;
-    best = w;
-  }
-  return best;
-}
-
 std::string key_hint(std::string_view unknown, bool in_crontab) {
   for (const other_word& o : other_words)
     if (o.word == unknown && !in_crontab) return "; did you mean " + std::string(o.ours) + "?";
@@ -346,7 +314,7 @@ std::string key_hint(std::string_view unknown, bool in_crontab) {
   for (const key_rule& k : all_keys)
     if (!in_crontab || k.in_crontab) words.push_back(k.name);
   if (!in_crontab) words.insert(words.end(), {"run", "environment", "retry", "after", "alert"});
-  if (const auto near = nearest_word(unknown, words); !near.empty())
+  if (const auto near = rota::detail::nearest_word(unknown, words); !near.empty())
     return "; did you mean `" + std::string(near) + "`?";
   return "; docs/job_files.md lists the keys";
 }

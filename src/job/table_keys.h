@@ -53,9 +53,6 @@ const key_rule* find_key(std::string_view name);
 // "; did you mean `x`?", or which keys there are if none is near.
 std::string key_hint(std::string_view unknown, bool in_crontab);
 
-// The nearest of some words, if one is near.
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> words);
-
 std::string wrong_with_user(std::string_view name);
 std::string wrong_with_environment_name(std::string_view name);
 std::string wrong_with_mail(std::string_view address);

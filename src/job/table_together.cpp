@@ -3,6 +3,8 @@
 // Rule S1: to anyone but root, the jobs of others are as good as absent. And where a name is there
 // twice, a job of root stays and the other one is wrong, so that nobody can push out root's jobs.
 
+#include <rota/base/nearest_word.h>
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -111,7 +113,7 @@ class joint_check {
       std::vector<std::string_view> names;
       for (const auto& c : caps_)
         if (sees(n.job->owner, c.second.owner)) names.push_back(c.first);
-      const std::string_view near = detail::nearest_word(name, names);
+      const std::string_view near = rota::detail::nearest_word(name, names);
       report(
           *n.job,
           "has the limit_group " + in_quotes(name) +
@@ -163,7 +165,7 @@ class joint_check {
     std::vector<std::string_view> names;
     for (const node& n : nodes_)
       if (sees(d, *n.job)) names.push_back(n.job->name);
-    const std::string_view near = detail::nearest_word(name, names);
+    const std::string_view near = rota::detail::nearest_word(name, names);
     return near.empty() ? std::string{} : "; did you mean " + in_quotes(near) + "?";
   }
 

@@ -1,9 +1,9 @@
 #include "gate.h"
 
+#include <rota/job/table_file.h>
+
 #include <array>
 #include <nlohmann/json.hpp>
-
-#include "place.h"
 
 namespace rota::app {
 
@@ -51,12 +51,12 @@ std::optional<response> gate::refuses(const request& r) const {
 }
 
 std::optional<caller> gate::who(const request& r) const {
-  if (r.at_socket) return caller{user_name(r.uid), r.uid == 0 || r.uid == daemon_};
+  if (r.at_socket) return caller{job::user_name(r.uid), r.uid == 0 || r.uid == daemon_};
   const std::string given = r.header("authorization");
   constexpr std::string_view scheme = "Bearer ";
   if (!given.starts_with(scheme)) return std::nullopt;
   if (!same_secret(std::string_view(given).substr(scheme.size()), token_)) return std::nullopt;
-  return caller{user_name(daemon_), true};
+  return caller{job::user_name(daemon_), true};
 }
 
 }  // namespace rota::app

@@ -87,7 +87,6 @@ std::string refusal_of(const nlohmann::ordered_json& answer) {
 
 std::string socket_of(const std::string& given) {
   if (!given.empty()) return given;
-  if (const char* set = std::getenv("ROTA_JOB_SOCKET"); set && *set) return set;
   const std::string own = default_state_directory(::geteuid()) + "/rota.sock";
   const std::string system = default_state_directory(0) + "/rota.sock";
   return !somebody_listens(own) && somebody_listens(system) ? system : own;

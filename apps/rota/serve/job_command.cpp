@@ -150,7 +150,7 @@ std::string toml_of(const job_words& w) {
   for (const std::string& pair : w.set) {
     const std::size_t equals = pair.find('=');
     if (equals == pair.npos || equals == 0)
-      throw bad_input("--set: '" + pair + "' looks not like KEY=VALUE");
+      throw bad_input("--set: expected KEY=VALUE, not " + pair);
     std::string key = pair.substr(0, equals);
     const std::string value = pair.substr(equals + 1);
     // Its short form is a number in TOML, which bears no `retry.delay` beside it.
@@ -209,7 +209,7 @@ int do_import(const job_words& w) {
   job::table_options o;
   o.file = file == "-" ? "crontab" : file;
   o.form = system ? job::table_form::system_crontab : job::table_form::user_crontab;
-  o.owner = system ? "root" : user_name(::geteuid());
+  o.owner = system ? "root" : job::user_name(::geteuid());
   o.zone = time_zone::local();
   const job::table t = job::read_table(read_text(file), o);
   for (const job::problem& p : t.problems) std::cerr << job::to_text(p) << '\n';
@@ -416,10 +416,10 @@ void add_job(command& program) {
     command& c = job.add(name, help);
     c.option({.name = "--socket",
               .type = "PATH",
-              .help = "the daemon's socket (ROTA_JOB_SOCKET, the user's, the system's)",
+              .help = "the daemon's socket (the user's, the system's)",
               .value = &w->socket});
-    c.option({.name = "--json", .help = "prints JSON", .value = &w->json_wanted});
-    c.run([w, name, action] { return run_at_door("job " + name, [&] { return action(*w); }); });
+    c.option({.name = "--json", .help = "print JSON", .value = &w->json_wanted});
+    c.run([w, action] { return action(*w); });
     return c;
   };
   const auto with_name = [&](command& c, const char* help, bool required = true) {
@@ -435,7 +435,8 @@ void add_job(command& program) {
                  .value = &w->schedule});
   adding.option(
       {.name = "--shell", .type = "TEXT", .help = "a line for the shell", .value = &w->shell});
-  adding.option({.name = "--zone", .type = "ZONE", .help = "of the schedule", .value = &w->zone});
+  adding.option(
+      {.name = "--tz,--zone", .type = "ZONE", .help = "of the schedule", .value = &w->zone});
   adding.option({.name = "--set",
                  .type = "KEY=VALUE",
                  .help = "another key of docs/job_files.md: timeout=5m, say",
@@ -459,7 +460,7 @@ void add_job(command& program) {
                .least = 1,
                .most = 1000});
   next.option(
-      {.name = "--from", .type = "TIME", .help = "after then rather than now", .value = &w->from});
+      {.name = "--from", .type = "ISO", .help = "after then rather than now", .value = &w->from});
   command& run = add("run", "runs a job now, in its turn", do_run);
   with_name(run, "of the job");
   run.option({.name = "--now", .help = "past the cap, at once", .value = &w->at_once});
@@ -480,7 +481,7 @@ void add_job(command& program) {
   logs.option({.name = "-f,--follow", .help = "until the run is over", .value = &w->follow});
   command& history = add("history", "lists runs, newest first", do_history);
   with_name(history, "of the job; without, of all", false);
-  history.option({.name = "--limit",
+  history.option({.name = "--count,--limit",
                   .type = "N",
                   .help = "how many (20)",
                   .value = &w->limit,

@@ -250,7 +250,7 @@ void job_tables::read(const std::string& path, entry& e) {
   job::table_options o = options_for(path, e.form);
   o.owner = job::user_name(opened.owner);
   job::table t = job::read_table(opened.text, o);
-  const auto users = job::check_users(t, user_name(::geteuid()), ::geteuid() == 0);
+  const auto users = job::check_users(t, job::user_name(::geteuid()), ::geteuid() == 0);
   t.problems.insert(t.problems.end(), users.begin(), users.end());
   if (!t.ok()) return say(path, e, errors_of(t.problems));
   for (const job::problem& p : t.problems) events_.log(job::to_text(p));
@@ -429,7 +429,7 @@ std::string job_tables::add(const std::string& name, const std::string& owner,
   job::table_options o = options_for(name, job::table_form::toml);
   o.owner = owner;
   job::table t = without_source(job::read_job(toml, name, o));
-  const auto users = job::check_users(t, user_name(::geteuid()), ::geteuid() == 0);
+  const auto users = job::check_users(t, job::user_name(::geteuid()), ::geteuid() == 0);
   t.problems.insert(t.problems.end(), users.begin(), users.end());
   if (!t.ok()) return errors_of(t.problems);
   unpack();

@@ -1,5 +1,7 @@
 #include "place.h"
 
+#include <rota/job/table_file.h>
+
 #include <fcntl.h>
 #include <pwd.h>
 #include <sys/random.h>
@@ -55,15 +57,6 @@ std::string home_of(uid_t uid) {
 
 }  // namespace
 
-std::string user_name(uid_t uid) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> room(16 * 1024);
-  if (::getpwuid_r(uid, &entry, room.data(), room.size(), &found) != 0 || !found)
-    return std::to_string(uid);
-  return found->pw_name;
-}
-
 std::string default_state_directory(uid_t uid) {
   if (uid == 0) return "/var/lib/rota";
   if (const char* given = std::getenv("XDG_STATE_HOME"); given && *given == '/')
@@ -81,8 +74,8 @@ place::place(std::string directory) : directory_(std::move(directory)) {
   struct stat is{};
   if (::stat(directory_.c_str(), &is) != 0) throw trouble(directory_);
   if (is.st_uid != ::geteuid())
-    throw bad_input(directory_ + " belongs to " + user_name(is.st_uid) + ", not to " +
-                    user_name(::geteuid()) + "; --state takes another one");
+    throw bad_input(directory_ + " belongs to " + job::user_name(is.st_uid) + ", not to " +
+                    job::user_name(::geteuid()) + "; --state takes another one");
   if (::chmod(directory_.c_str(), mode) != 0) throw trouble(directory_);
 }
 

@@ -42,9 +42,6 @@ void write_whole_file(const std::string& path, std::string_view text);
 // Nothing there: empty. Throws std::system_error, also if it has more than `most` bytes.
 std::string read_whole_file(const std::string& path, std::size_t most);
 
-// The name of a user, or its number.
-std::string user_name(uid_t uid);
-
 }  // namespace rota::app
 
 #endif

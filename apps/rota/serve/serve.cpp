@@ -37,8 +37,7 @@ void read_listen(const std::string& text, serve_settings& s) {
   const std::string port = colon == text.npos ? text : text.substr(colon + 1);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), s.port);
   if (error != std::errc{} || end != port.data() + port.size() || port.empty())
-    throw bad_input("--listen: '" + text +
-                    "' is no address; it looks like 127.0.0.1:8420, or none");
+    throw bad_input("--listen: expected an address such as 127.0.0.1:8420, or none, not " + text);
   if (address.empty() || address == "localhost") address = "127.0.0.1";
   if (!address.starts_with("127."))
     throw bad_input("--listen: " + address +
@@ -55,16 +54,16 @@ serve_settings settings_of(const serve_words& w) {
     try {
       s.zone = time_zone::local();
     } catch (const std::invalid_argument& wrong) {
-      throw bad_input(std::string(wrong.what()) + "; --zone takes one too");
+      throw bad_input(std::string(wrong.what()) + "; --tz takes one too");
     }
   } else {
     const auto found = time_zone::find(w.zone);
     if (!found)
-      throw bad_input("--zone: there is no zone '" + w.zone + "'; they look like Europe/Paris");
+      throw bad_input("--tz: there is no time zone '" + w.zone + "'; they look like Europe/Paris");
     s.zone = *found;
   }
   if (!w.compat.empty() && w.compat != "vixie")
-    throw bad_input("--compat: there is no '" + w.compat + "'; there is: vixie");
+    throw bad_input("--compat: expected vixie, not " + w.compat);
   if (w.compat == "vixie") {
     s.syntax = cron_syntax::vixie;
     s.dst = dst_rule::vixie;
@@ -139,7 +138,7 @@ void add_serve(command& program) {
             .type = "PATH",
             .help = "the unix socket of `rota job` (rota.sock in the state directory)",
             .value = &s.socket});
-  c.option({.name = "--zone",
+  c.option({.name = "--tz,--zone",
             .type = "ZONE",
             .help = "the time zone of jobs that name none (this machine's)",
             .value = &w->zone});
@@ -175,7 +174,7 @@ void add_serve(command& program) {
             .value = &s.runner});
   c.footer(
       [] { return "docs/jobs.md is the guide. `rota job --help`: what to say to the daemon."; });
-  c.run([w] { return run_at_door("serve", [&] { return run_daemon(settings_of(*w)); }); });
+  c.run([w] { return run_daemon(settings_of(*w)); });
 }
 
 }  // namespace rota::app

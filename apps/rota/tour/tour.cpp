@@ -129,7 +129,7 @@ void add_tour(command& program) {
     return "Stops: " + names_of_stops() +
            "\nExit status: 0 if every promise was kept, 1 if not, 2 on wrong usage.";
   });
-  c.run([r] { return run_at_door("tour", [r] { return guided_tour{*r}.run(); }); });
+  c.run([r] { return guided_tour{*r}.run(); });
 }
 
 }  // namespace rota::app
