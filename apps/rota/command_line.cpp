@@ -20,6 +20,9 @@ class command_line {
   explicit command_line(const command& program)
       : program_(program), app_(program.help_, program.name_) {
     fill(app_, program);
+    if (!program.version_.empty())
+      app_.set_version_flag("--version", program.name_ + " " + program.version_,
+                            "Print the version and exit");
   }
 
   int run(int argc, char** argv) {

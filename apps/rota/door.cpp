@@ -84,6 +84,7 @@ void add_door_options(command& c, door_options& o) {
             .type = "PATH",
             .help = "the socket of the program; by default what ROTA_SOCKET says",
             .value = &o.socket});
+  c.environment("ROTA_SOCKET", "the socket of the program, without `--socket`");
   c.option({.name = "--json", .help = "print JSON", .value = &o.json});
 }
 
