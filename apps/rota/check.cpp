@@ -435,6 +435,7 @@ void add_check(command& program) {
            "if one\n"
            "is violated or the search was cut short, 2 on wrong usage.";
   });
+  check.environment("NO_COLOR", "no colours, if it is set");
   command& list = check.add("list", "the models, a line each");
   auto json = std::make_shared<bool>(false);
   list.option({.name = "--json", .help = "print JSON", .value = json.get()});

@@ -52,6 +52,9 @@ class command_line {
         default_file_(default_file) {
     if (reader_) add_config(program);
     fill(app_, program, {});
+    if (!program.version_.empty())
+      app_.set_version_flag("--version", program.name_ + " " + program.version_,
+                            "Print the version and exit");
   }
 
   int run(int argc, char** argv) {

@@ -8,8 +8,9 @@
 //   }
 //
 // `--help` is there for each command, and `--config`: an option that is not on the command line may
-// stand in a file, and behind that in the environment (configuration.h). Only command_line.cpp
-// knows the library that reads the words: it takes long to compile.
+// stand in a file, and behind that in the environment (configuration.h). Man pages (manual.h) and
+// completion in shells (completion.h) are made of the same data. Only command_line.cpp knows the
+// library that reads the words: it takes long to compile.
 #ifndef ROTA_APPS_COMMAND_LINE_H
 #define ROTA_APPS_COMMAND_LINE_H
 
@@ -38,8 +39,18 @@ struct option {
   bool bytes = false;      // a number of bytes, as 500MB
   std::string needs = {};  // an option without which it makes no sense
   bool required = false;
-  bool everywhere =
-      false;  // also above all sections of the file, and as ROTA_NAME (configuration.h)
+  // For completion: the words that it takes, where they are few, or the words after `rota` that
+  // print them, a line each.
+  std::vector<std::string> words = {};
+  std::string words_by = {};
+  // Also above all sections of the file, and as ROTA_NAME (configuration.h).
+  bool everywhere = false;
+};
+
+// Something that a man page tells of: a variable of the environment, a file.
+struct remark {
+  std::string name;
+  std::string help;
 };
 
 class command {
@@ -53,14 +64,30 @@ class command {
   void option(app::option o) { options_.push_back(std::move(o)); }
   // What --help says at the end.
   void footer(std::function<std::string()> text) { footer_ = std::move(text); }
+  // What else its man page tells: a variable that it reads, a file that it uses.
+  void environment(std::string name, std::string text) {
+    environment_.push_back({std::move(name), std::move(text)});
+  }
+  void file(std::string path, std::string text) {
+    files_.push_back({std::move(path), std::move(text)});
+  }
+  // What --version prints; of the program, not of the commands below it.
+  void version(std::string number) { version_ = std::move(number); }
   // The exit status for wrong usage of this command, if it is not 2.
   void usage_status(int status) { usage_status_ = status; }
   // What to do when it was chosen; gives the exit status. A command without needs one below it.
   void run(std::function<int()> action) { action_ = std::move(action); }
 
   const std::string& name() const { return name_; }
+  const std::string& help() const { return help_; }
   const std::vector<app::option>& options() const { return options_; }
   const std::vector<std::unique_ptr<command>>& below() const { return below_; }
+  const std::vector<remark>& environment() const { return environment_; }
+  const std::vector<remark>& files() const { return files_; }
+  const std::string& version() const { return version_; }
+  std::string footer() const { return footer_ ? footer_() : ""; }
+  int usage_status() const { return usage_status_; }
+  bool runs() const { return static_cast<bool>(action_); }
 
  private:
   friend class command_line;
@@ -71,6 +98,9 @@ class command {
   std::string heading_of_next_;  // of those below
   std::vector<app::option> options_;
   std::vector<std::unique_ptr<command>> below_;
+  std::vector<remark> environment_;
+  std::vector<remark> files_;
+  std::string version_;
   std::function<std::string()> footer_;
   std::function<int()> action_;
   int usage_status_ = 2;

@@ -237,7 +237,8 @@ void add_run_options(command& c, run_request& r) {
   c.option({.name = "--semantics",
             .type = "NAME",
             .help = "lagc-sched (the default), sos-sched, lagc or sos",
-            .value = &r.semantics});
+            .value = &r.semantics,
+            .words = {"lagc-sched", "sos-sched", "lagc", "sos"}});
   c.option({.name = "--seed",
             .type = "N",
             .help = "the same seed makes the same choices under lagc and sos: 1",
@@ -272,7 +273,8 @@ void add_run(command& coop) {
   run.option({.name = "--runner",
               .type = "ORDER",
               .help = "run on tasks of Rota: strict or fair",
-              .value = &r->runner.order});
+              .value = &r->runner.order,
+              .words = {"strict", "fair"}});
   run.option({.name = "--workers",
               .type = "N",
               .help = "of the runner, in fair order: 1",
@@ -284,7 +286,8 @@ void add_run(command& coop) {
               .type = "HOW",
               .help = "of the runner: handle (the default) or guard",
               .value = &r->runner.awaits,
-              .needs = "--runner"});
+              .needs = "--runner",
+              .words = {"handle", "guard"}});
   run.option({.name = "--json", .help = "print JSON", .value = &r->json});
   run.footer([] { return std::string(about_run) + '\n' + about_mutants(); });
 }

@@ -242,7 +242,8 @@ void add_coop_check(command& coop) {
   check.option({.name = "--semantics",
                 .type = "NAME",
                 .help = "lagc-sched (the default) or sos-sched",
-                .value = &r->semantics});
+                .value = &r->semantics,
+                .words = {"lagc-sched", "sos-sched"}});
   check.option({.name = "--limit",
                 .type = "N",
                 .help = "stop after so many steps: 10000",

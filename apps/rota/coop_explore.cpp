@@ -318,7 +318,8 @@ void add_coop_explore(command& coop) {
   explore.option({.name = "--semantics",
                   .type = "NAME",
                   .help = "lagc (the default) or sos",
-                  .value = &r->semantics});
+                  .value = &r->semantics,
+                  .words = {"lagc", "sos"}});
   explore.option({.name = "--max-states",
                   .type = "N",
                   .help = "stop with so many states: 100000",

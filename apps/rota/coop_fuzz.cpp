@@ -254,11 +254,13 @@ void add_coop_fuzz(command& coop) {
   fuzz.option({.name = "--language",
                .type = "NAME",
                .help = "while, spawn, guard or coopwhile; may be repeated: all",
-               .value = &r->languages});
+               .value = &r->languages,
+               .words = {"while", "spawn", "guard", "coopwhile"}});
   fuzz.option({.name = "--mode",
                .type = "NAME",
                .help = "text, fast, agree, check or random; may be repeated: all",
-               .value = &r->modes});
+               .value = &r->modes,
+               .words = {"text", "fast", "agree", "check", "random", "all"}});
   fuzz.option({.name = "--mutant",
                .type = "NAME",
                .help = "with this mistake in the schedulers that can have it",

@@ -200,11 +200,13 @@ void add_reading(command& c, cron_request& r) {
   c.option({.name = "--dst",
             .type = "RULE",
             .help = "what a clock change does: wall (default), or vixie, as Debian's cron",
-            .value = &r.how.dst});
+            .value = &r.how.dst,
+            .words = {"wall", "vixie"}});
   c.option({.name = "--compat",
             .type = "SYNTAX",
             .help = "strict, or vixie: take what Debian's cron takes",
-            .value = &r.how.compat});
+            .value = &r.how.compat,
+            .words = {"strict", "vixie"}});
   c.option({.name = "--name",
             .type = "NAME",
             .help = "the job's name, which H turns into a number",
@@ -300,6 +302,8 @@ void add_cron(command& program) {
   add_explain(cron);
   add_cron_check(cron);
   add_simulate(cron);
+  cron.environment("TZ", "the zone that `--tz local` means, if it is set");
+  cron.environment("TZDIR", "where the data of time zones are, if not in /usr/share/zoneinfo");
 }
 
 }  // namespace rota::app

@@ -84,6 +84,7 @@ void add_door_options(command& c, door_options& o) {
             .help = "the socket of the program; ROTA_SOCKET in the environment names it too",
             .value = &o.socket,
             .everywhere = true});
+  c.environment("ROTA_SOCKET", "the socket of the program, without `--socket`");
   c.option({.name = "--json", .help = "print JSON", .value = &o.json});
 }
 

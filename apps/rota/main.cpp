@@ -4,12 +4,14 @@
 
 #include "check.h"
 #include "command_line.h"
+#include "completion.h"
 #include "coop.h"
 #ifdef ROTA_APP_JOBS
 #include "configuration_file.h"
 #include "cron.h"
 #include "serve/serve.h"
 #endif
+#include "manual.h"
 #include "top.h"
 #include "topic.h"
 #include "tour/tour.h"
@@ -17,6 +19,7 @@
 int main(int argc, char** argv) {
   rota::app::command program{
       "rota", "Rota: fair tasks on parking workers, with promises that are checked."};
+  program.version(ROTA_PROGRAM_VERSION);
   program.footer([] {
     return "Start with `rota tour`. `rota COMMAND --help` says more of each; --json where there is "
            "something to read.\n"
@@ -40,6 +43,9 @@ int main(int argc, char** argv) {
   program.group("Check protocols and programs");
   rota::app::add_check(program);
   rota::app::add_coop(program);
+  program.group("Help for shells and readers");
+  rota::app::add_completion(program);
+  rota::app::add_manual(program);
 #ifdef ROTA_APP_JOBS
   return rota::app::run_command_line(program, argc, argv, rota::app::read_configuration_file,
                                      rota::app::default_configuration_file());

@@ -31,6 +31,7 @@ class Cli(WithDaemon):
         self.assertRegex(self.fine("list"), r"(?m)^yearly +0 4 1 1 \* +ok +20\d\d-01-01 03:00:00")
         self.assertLessEqual({"hello", "often", "yearly"},
                              {j["name"] for j in json.loads(self.fine("list", "--json"))})
+        self.assertIn("yearly", self.fine("list", "--names").splitlines())
         self.assertRegex(self.fine("show", "yearly"), r"(?m)^zone +Europe/Paris$")
         self.assertEqual(self.fine("next", "yearly", "--count", "1", "--from", "2026-06-01T00:00:00Z"),
                          "2027-01-01T04:00:00+01:00\n")

@@ -51,6 +51,7 @@ struct job_words {
   bool add = false;
   bool system = false;
   bool toml = false;
+  bool names = false;
 };
 
 std::string job_path(const std::string& name, const std::string& rest = "") {
@@ -226,6 +227,11 @@ int do_import(const job_words& w) {
 
 int do_list(const job_words& w) {
   const json all = client_of(w).get("/api/v1/jobs");
+  if (w.names) {
+    for (const json& j : all.at("jobs"))
+      std::cout << plain_text(j.at("name").get<std::string>()) << '\n';
+    return 0;
+  }
   print(w, all.at("jobs"), jobs_text(all.at("jobs")));
   return 0;
 }
@@ -411,6 +417,7 @@ int do_reload(const job_words& w) {
 void add_job(command& program) {
   auto w = std::make_shared<job_words>();
   command& job = program.add("job", "talks to the job daemon (rota serve)");
+  job.environment("ROTA_JOB_SOCKET", "the daemon's socket, without `--socket`");
   const auto add = [&](const std::string& name, const std::string& help,
                        int (*action)(const job_words&)) -> command& {
     command& c = job.add(name, help);
@@ -423,8 +430,12 @@ void add_job(command& program) {
     return c;
   };
   const auto with_name = [&](command& c, const char* help, bool required = true) {
-    c.option(
-        {.name = "name", .type = "NAME", .help = help, .value = &w->name, .required = required});
+    c.option({.name = "name",
+              .type = "NAME",
+              .help = help,
+              .value = &w->name,
+              .required = required,
+              .words_by = "job list --names"});
   };
 
   command& adding = add("add", "adds a job, or changes one that was added", do_add);
@@ -447,7 +458,8 @@ void add_job(command& program) {
                  .help = "what to run, without a shell",
                  .value = &w->argv});
 
-  add("list", "lists the jobs", do_list);
+  add("list", "lists the jobs", do_list)
+      .option({.name = "--names", .help = "nothing but their names", .value = &w->names});
   command& show = add("show", "shows a job", do_show);
   with_name(show, "of the job");
   show.option({.name = "--toml", .help = "of a job that was added: its TOML", .value = &w->toml});

@@ -145,7 +145,8 @@ void add_serve(command& program) {
   c.option({.name = "--compat",
             .type = "vixie",
             .help = "takes crontabs, and clock changes, as Debian's cron does",
-            .value = &w->compat});
+            .value = &w->compat,
+            .words = {"vixie"}});
   c.option({.name = "--log",
             .type = "FILE",
             .help = "where the log goes (standard output); SIGHUP opens it anew",
@@ -172,6 +173,15 @@ void add_serve(command& program) {
             .type = "PROGRAM",
             .help = "the program rota-runner (beside rota)",
             .value = &s.runner});
+  c.environment("XDG_STATE_HOME", "the state of users is below it, in `rota` (~/.local/state)");
+  c.environment("TZ", "the time zone of jobs that name none, if it is set");
+  c.environment("TZDIR", "where the data of time zones are, if not in /usr/share/zoneinfo");
+  c.environment("NOTIFY_SOCKET", "set by systemd: whom to tell that the daemon is ready");
+  c.file("/var/lib/rota", "state of root's daemon: ledger.db, logs, token, rota.sock");
+  c.file("~/.local/state/rota", "state of a user's daemon");
+  c.file("/etc/rota/jobs", "jobs in TOML of the service that systemd starts");
+  c.file("/etc/crontab, /etc/cron.d", "crontabs that the service reads too, in place of cron");
+  c.file("../libexec/rota/rota-runner", "seen from rota: what starts the programs");
   c.footer(
       [] { return "docs/jobs.md is the guide. `rota job --help`: what to say to the daemon."; });
   c.run([w] { return run_daemon(settings_of(*w)); });
