@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "door.h"
 
 namespace rota::app {
 
@@ -443,17 +442,15 @@ void add_completion(command& program) {
            "  rota completion fish | source         in ~/.config/fish/config.fish";
   });
   c.run([shell, &program] {
-    return run_at_door("completion", [&] {
-      if (*shell == "bash")
-        std::cout << bash_completion(program);
-      else if (*shell == "zsh")
-        std::cout << zsh_completion(program);
-      else if (*shell == "fish")
-        std::cout << fish_completion(program);
-      else
-        throw bad_input("there is no shell '" + *shell + "'; there are: bash, zsh, fish");
-      return 0;
-    });
+    if (*shell == "bash")
+      std::cout << bash_completion(program);
+    else if (*shell == "zsh")
+      std::cout << zsh_completion(program);
+    else if (*shell == "fish")
+      std::cout << fish_completion(program);
+    else
+      throw bad_input("there is no shell '" + *shell + "'; there are: bash, zsh, fish");
+    return 0;
   });
 }
 

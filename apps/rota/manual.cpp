@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "door.h"
 
 namespace rota::app {
 
@@ -402,7 +401,7 @@ void add_manual(command& program) {
             .help = "whose page; without, that of rota",
             .value = &r->name,
             .words = names});
-  c.option({.name = "--output",
+  c.option({.name = "-o,--output",
             .type = "DIR",
             .help = "write the pages of all commands to this folder instead",
             .value = &r->output});
@@ -411,11 +410,9 @@ void add_manual(command& program) {
            "  rota manual serve | man -l -";
   });
   c.run([r, &program] {
-    return run_at_door("manual", [&] {
-      if (r->output.empty()) return print_page(program, r->name);
-      if (!r->name.empty()) throw bad_input("--output writes all pages; leave out " + r->name);
-      return write_pages(program, r->output);
-    });
+    if (r->output.empty()) return print_page(program, r->name);
+    if (!r->name.empty()) throw bad_input("--output writes all pages; leave out " + r->name);
+    return write_pages(program, r->output);
   });
 }
 

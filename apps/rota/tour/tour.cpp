@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "../door.h"
 #include "../interrupt.h"
 #include "promises.h"
 #include "stage.h"
