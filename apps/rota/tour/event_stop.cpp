@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <utility>
 
 #include "../check_output.h"
 #include "stops.h"
@@ -68,7 +69,9 @@ task<void> shout_and_whisper(const stage& s, bus& on, event_run& run) {
   const auto out = corner.advertise<int>("/corner");
   const auto add_one = corner.client<int, int>("/add_one");
   run.handlers = on.statistics().handlers;
-  co_await when_all(whisper(s, run, out), call_again(s, run, add_one));
+  auto whispers = whisper(s, run, out);
+  auto calls = call_again(s, run, add_one);
+  co_await when_all(std::move(whispers), std::move(calls));
   run.over = true;
   co_await shouting.join();
 }

@@ -35,9 +35,11 @@ task<void> yield_for_ever(fairness_run& run) {
 }
 
 task<void> play(fairness_run& run, channel<int>& from, channel<int>& to) {
-  while (co_await from.receive()) {
+  while (const auto ball = co_await from.receive()) {
     run.hog_steps.fetch_add(1, std::memory_order_relaxed);
-    if (run.over || !co_await to.send(1)) break;
+    if (run.over) break;
+    const bool sent = co_await to.send(1);
+    if (!sent) break;
   }
   to.close();
 }

@@ -89,13 +89,13 @@ void open_gates(flood& f) {
   }
 }
 
-// A queue as a bar; each '=' is twice as long as the one before.
+// A queue as a bar, in powers of two: three for two '='.
 std::string drawn(std::uint64_t length) {
-  constexpr std::size_t most = 18;  // 2^18 is beyond most_queued
-  const auto full = static_cast<std::size_t>(std::log2(static_cast<double>(length) + 1));
+  constexpr std::size_t most = 12;  // 2^18 is beyond most_queued
+  const auto full = static_cast<std::size_t>(std::log2(static_cast<double>(length) + 1) * 2 / 3);
   std::string text(std::min(full, most), '=');
   text.resize(most, ' ');
-  return text;
+  return text + " " + grouped(length);
 }
 
 // The queue without backpressure is let grow until it can be told from the other.
@@ -124,9 +124,8 @@ findings show_flood(stage& s) {
           [&] {
             const std::uint64_t on = with.queued();
             const std::uint64_t off = without.queued();
-            return view{with.handled + without.handled, "queue with backpressure " + drawn(on) +
-                                                            " " + grouped(on) + "   without " +
-                                                            drawn(off) + " " + grouped(off)};
+            return view{with.handled + without.handled,
+                        "queue: with " + drawn(on) + ", without " + drawn(off)};
           });
   const bool all_handled = with.handled == with.sent();
   return {{"bounded_queues", with.longest <= queue_bound && all_handled,

@@ -29,7 +29,8 @@ using namespace std::chrono_literals;
 // --- no_lost_wakeup -----------------------------------------------------------------------------
 
 task<void> count_messages(channel<int>& in, std::atomic<std::uint64_t>& received) {
-  while (co_await in.receive()) received.fetch_add(1, std::memory_order_release);
+  while (const auto message = co_await in.receive())
+    received.fetch_add(1, std::memory_order_release);
 }
 
 // Waits for each message to arrive, then for another while, so that it meets the worker at every

@@ -99,13 +99,12 @@ nlohmann::ordered_json json_table(const findings& found) {
 
 std::string what_next(const screen& s) {
   const auto head = [&](const char* text) { return s.paint(screen::bold, text); };
-  return head("What next?\n") +
+  return head("What next?") +
+         "\n"
          "  a library for your program   README.md has the first fifteen lines; examples/ has "
          "whole "
          "programs\n"
-         "  jobs instead of cron         rota serve --jobs examples/first_jobs, then rota job "
-         "list; "
-         "docs/jobs.md\n"
+         "  jobs instead of cron         ./run serve has sample jobs and a page; docs/jobs.md\n"
          "  a protocol to check          rota check list, rota coop run FILE; docs/checking.md, "
          "docs/exploring.md\n"
          "  a stop once more             rota tour --stop flood; all of them: rota tour --help\n";
