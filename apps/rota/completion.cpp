@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-
 namespace rota::app {
 
 namespace {

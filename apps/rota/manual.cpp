@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-
 namespace rota::app {
 
 namespace {

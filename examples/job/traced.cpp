@@ -47,11 +47,12 @@ struct source {
   rota::cown_ptr<sink> to;
 
   void operator()(int& sent) {
-    rota::when(to) << [](sink& s) {
-      for (int i = 0; i < 2'000; ++i) s.work = s.work * 6364136223846793005u + 1;
-      ++s.done;
-    };
-    if (++sent < 100) rota::when(me) << *this;
+    for (int i = 0; i < 10; ++i)
+      rota::when(to) << [](sink& s) {
+        for (int k = 0; k < 2'000; ++k) s.work = s.work * 6364136223846793005u + 1;
+        ++s.done;
+      };
+    if (++sent < 10) rota::when(me) << *this;
   }
 };
 
@@ -63,7 +64,7 @@ rota::task<int> flood() {
     rota::when(me) << source{me, slow};
   }
   int done = 0;
-  while (done < 10 * 100) {
+  while (done < 10 * 10 * 10) {
     co_await rota::sleep_for(1ms);
     done = co_await (rota::when(slow) << [](sink& s) { return s.done; });
   }
@@ -76,7 +77,8 @@ using doubler = rota::client<int, int>;
 rota::task<void> round(doubler& ask, bool says_so) {
   rota::channel<int> numbers{8};
   auto producer = rota::spawn(produce(numbers));
-  const int sum = co_await add_up(numbers);
+  auto consumer = rota::spawn(add_up(numbers));
+  const int sum = co_await consumer;
   co_await producer;
   const int messages = co_await flood();
   const auto answer = co_await ask.call(21, 5s);

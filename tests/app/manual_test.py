@@ -31,9 +31,12 @@ def rota(*words):
 def help_of(path):
     """The names below a command, and its options, as --help has them."""
     text = rota(*path, "--help").stdout
-    parts = re.split(r"^(Positionals|Options|Subcommands):\n", text, flags=re.MULTILINE)
+    parts = re.split(r"^([A-Z].*):\n(?=  )", text, flags=re.MULTILINE)
     found = {title: body.split("\n\n")[0] for title, body in zip(parts[1::2], parts[2::2])}
-    below = re.findall(r"^  ([a-z][-_a-z0-9]*)", found.get("Subcommands", ""), flags=re.MULTILINE)
+    below = []
+    for title, body in found.items():  # "Subcommands", or headings of groups
+        if title == "Subcommands" or (path == () and title not in ("Positionals", "Options")):
+            below += re.findall(r"^  ([a-z][-_a-z0-9]*)", body, flags=re.MULTILINE)
     options = []
     for line in found.get("Options", "").splitlines():
         options += re.findall(r"^  ((?:-{1,2}[a-z][-a-z]*,?)+)", line)

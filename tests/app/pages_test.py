@@ -402,8 +402,16 @@ class Help:
         return self.told[words]
 
     def commands(self, words):
-        part = self.of(words).partition("Subcommands:")[2]
-        return set(re.findall(r"^  ([a-z][\w-]*)\s", part, re.MULTILINE))
+        """Those below "Subcommands:", or below headings of groups."""
+        found, heading = set(), ""
+        for line in self.of(words).splitlines():
+            if re.match(r"\S.*:$", line):
+                heading = line
+            elif not line:
+                heading = ""
+            elif heading and heading not in ("Options:", "Positionals:"):
+                found |= set(re.findall(r"^  ([a-z][\w-]*)\s", line))
+        return found
 
     def wrong(self, span):
         """What is wrong with a command that a sentence names: the first word of rota's that there is not."""
