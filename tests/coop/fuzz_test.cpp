@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "support.h"
+#include "support/strength.h"
 
 namespace rota::coop::test {
 namespace {
@@ -223,7 +223,7 @@ TEST(Shrink, SimplifiesExpressions) {
 // --- searching ----------------------------------------------------------------------------------
 
 TEST(Fuzz, FindsNothingInTheSchedulers) {
-  const std::uint64_t last = std::getenv("ROTA_LONG_TESTS") ? 20'000 : 200;
+  const std::uint64_t last = rota::test::long_tests() ? 20'000 : 200;
   const fuzz_report r = fuzz({.last = last});
   for (const fuzz_finding& f : r.findings) ADD_FAILURE() << text_of(f);
   EXPECT_EQ(r.counts.programs, 4 * last);

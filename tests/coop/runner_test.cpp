@@ -25,8 +25,8 @@ namespace {
 
 // More programs if there is time, fewer where each takes long.
 std::uint64_t scaled(std::uint64_t n) {
-  if (rota_test::sanitized) return n / 5;
-  return rota_test::long_tests() ? 50 * n : n;
+  if (rota::test::sanitized) return n / 5;
+  return rota::test::long_tests() ? 50 * n : n;
 }
 
 // What a run has shown, in a form that can be compared.
@@ -89,7 +89,7 @@ std::vector<std::string> cooperative_programs() {
 TEST(Runner, IsExactOnTheReferenceProgramsAtEveryLimit) {
   for (const std::string& source : cooperative_programs()) {
     const program p = compiled(source);
-    for (std::uint64_t limit = 0; limit < 100; limit += rota_test::sanitized ? 5 : 1)
+    for (std::uint64_t limit = 0; limit < 100; limit += rota::test::sanitized ? 5 : 1)
       for (awaits how : {awaits::by_handle, awaits::by_guard}) expect_exact(p, limit, how, source);
   }
 }

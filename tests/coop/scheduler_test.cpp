@@ -7,15 +7,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "support.h"
+#include "support/strength.h"
 
 namespace rota::coop::test {
 namespace {
 
 // More programs if there is time.
-std::uint64_t repeats(std::uint64_t n) { return std::getenv("ROTA_LONG_TESTS") ? 50 * n : n; }
+std::uint64_t repeats(std::uint64_t n) { return rota::test::long_tests() ? 50 * n : n; }
 
 void expect_same(const program& p, const run_options& options, const std::string& source) {
   const shown_run slow = run_shown(p, options);

@@ -27,16 +27,16 @@ using rota::runtime;
 using rota::task;
 using rota::try_when;
 using rota::when;
-using rota_test::eventually;
-using rota_test::hold;
-using rota_test::sorted_cowns;
+using rota::test::eventually;
+using rota::test::hold;
+using rota::test::sorted_cowns;
 
 // --- how long queues get ------------------------------------------------------------------------
 
 // Messages on their way from senders to one receiver, by way of proxies that only pass them on.
 struct flood {
   static constexpr int senders = 100;
-  int messages = rota_test::sanitized ? 30 : 150;  // of each
+  int messages = rota::test::sanitized ? 30 : 150;  // of each
 
   cown_ptr<std::uint64_t> receiver = make_cown<std::uint64_t>(0u);
   std::vector<cown_ptr<int>> proxies;
@@ -85,7 +85,7 @@ struct flood {
   }
 };
 
-class bounded_queues : public rota_test::on_runtimes {};
+class bounded_queues : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, bounded_queues, ::testing::Values(0u, 1u, 2u, 4u));
 
 // A sender adds one message to a queue that is too long, and is muted then.
@@ -115,7 +115,7 @@ TEST_P(bounded_queues, a_receiver_that_needs_its_senders_gets_them) {
 TEST(backpressure, switched_off_bounds_nothing) {
   flood f{0};
   f.messages = 100;
-  runtime rt{rota_test::with_workers(1).with_backpressure(false)};
+  runtime rt{rota::test::with_workers(1).with_backpressure(false)};
   f.run(rt);
   EXPECT_GT(f.most, 10 * flood::senders);
 }
@@ -139,7 +139,7 @@ struct overloaded {
   async_event end;
 };
 
-class muting : public rota_test::on_runtimes {};
+class muting : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, muting, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(muting, of_a_sender_lasts_until_the_receiver_has_caught_up) {
@@ -289,7 +289,7 @@ TEST_P(muting, ends_with_the_last_reader_whoever_that_is) {
 
 // --- admission ----------------------------------------------------------------------------------
 
-class admission : public rota_test::on_runtimes {};
+class admission : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, admission, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(admission, keeps_the_queue_below_the_threshold_and_those_who_ask) {
@@ -417,7 +417,7 @@ TEST_P(admission, try_when_sends_only_if_all_have_room) {
 
 // --- pressure -----------------------------------------------------------------------------------
 
-class pressure : public rota_test::on_runtimes {
+class pressure : public rota::test::on_runtimes {
  protected:
   // A cown whose behaviours send to `to`, twice, and count.
   static void send_twice(runtime& rt, const cown_ptr<int>& from, const cown_ptr<int>& to) {
@@ -501,7 +501,7 @@ TEST_P(pressure, ends_while_a_behaviour_holds_the_cown_or_waits_for_it) {
 TEST(backpressure, switched_off_mutes_nobody) {
   auto sender = make_cown<int>(0);
   auto receiver = make_cown<int>(0);
-  runtime rt{rota_test::with_workers(2).with_backpressure(false)};
+  runtime rt{rota::test::with_workers(2).with_backpressure(false)};
   rota::pressure p{rt, receiver};
   for (int i = 0; i < 10; ++i)
     when(rt, sender) << [receiver](int& n) {

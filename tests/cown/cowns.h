@@ -12,7 +12,7 @@
 
 #include "support/tasks.h"
 
-namespace rota_test {
+namespace rota::test {
 
 // Cowns in the order in which behaviours take them.
 template <class T>
@@ -30,12 +30,6 @@ void hold(rota::runtime& rt, const rota::cown_ptr<T>& c, rota::async_event& unti
   rt.quiesce();  // it has begun
 }
 
-// One promise on several sorts of runtimes. 0 workers stand for strict order.
-class on_runtimes : public ::testing::TestWithParam<unsigned> {
- protected:
-  static rota::options options() { return GetParam() == 0 ? strict() : with_workers(GetParam()); }
-};
-
-}  // namespace rota_test
+}  // namespace rota::test
 
 #endif

@@ -32,10 +32,10 @@ using rota::task;
 using rota::weak_cown_ptr;
 using rota::when;
 using rota::when_result;
-using rota_test::hold;
-using rota_test::tracked;
+using rota::test::hold;
+using rota::test::tracked;
 
-class cown_lifetime : public rota_test::on_runtimes {
+class cown_lifetime : public rota::test::on_runtimes {
  protected:
   void TearDown() override { EXPECT_EQ(tracked::alive, 0); }
 };
@@ -63,7 +63,7 @@ TEST_P(cown_lifetime, cowns_that_a_behaviour_has_yet_to_come_to_are_kept) {
   std::atomic<int> ran{0};
   for (std::size_t held = 0; held < 3; ++held) {
     async_event open;
-    auto c = rota_test::sorted_cowns<tracked>(3);
+    auto c = rota::test::sorted_cowns<tracked>(3);
     hold(rt, c[held], open);
     when(rt, c[0], read(c[1]), c[2]) << [&](tracked&, const tracked&, tracked&) { ++ran; };
     when(rt, read(c[0]), c[1], read(c[2]))
@@ -340,7 +340,7 @@ TEST_P(cown_lifetime, pressure_ends_with_its_runtime) {
           ++x;
           when(receiver) << [](int&) {};
         };
-      EXPECT_TRUE(rota_test::eventually([&] { return sender.counters().muted; }));
+      EXPECT_TRUE(rota::test::eventually([&] { return sender.counters().muted; }));
     }
     EXPECT_FALSE(sender.counters().muted);
     EXPECT_FALSE(receiver.counters().overloaded);
@@ -420,7 +420,7 @@ TEST_P(cown_lifetime, a_coroutine_that_was_made_and_never_began_gives_its_cowns_
       const auto body = [](tracked) -> task<> { co_await rota::suspend(); };
       return body(tracked{});
     };
-    ASSERT_TRUE(rota_test::eventually([&] { return inside.load(); }));
+    ASSERT_TRUE(rota::test::eventually([&] { return inside.load(); }));
   }
   EXPECT_TRUE(result.done());
   EXPECT_EQ(c.counters().pending, 0u);
@@ -435,10 +435,10 @@ TEST_P(cown_lifetime, a_runtime_may_end_on_a_worker_of_another) {
     };
     runtime inner{options()};
     inner.spawn(stuck()).detach();
-    rota_test::eventually([&] { return c.counters().pending == 1; });
+    rota::test::eventually([&] { return c.counters().pending == 1; });
     co_return;
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_EQ(c.counters().pending, 0u);
   c.reset();
 }

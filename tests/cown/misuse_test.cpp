@@ -46,7 +46,7 @@ std::string message_of(F f) {
   return ::testing::AssertionFailure() << "'" << text << "' is not in: " << message;
 }
 
-class cown_misuse : public rota_test::on_runtimes {};
+class cown_misuse : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, cown_misuse, ::testing::Values(0u, 1u, 2u));
 
 TEST_P(cown_misuse, a_null_cown_is_refused_and_named) {
@@ -179,7 +179,7 @@ TEST(cown_limits, a_behaviour_that_does_not_give_way_is_named_by_the_watchdog) {
     std::lock_guard guard{mutex};
     return texts.size();
   };
-  auto o = rota_test::with_workers(1).with_watchdog(5ms);
+  auto o = rota::test::with_workers(1).with_watchdog(5ms);
   o.on_long_step = [&](const std::string& text) {
     std::lock_guard guard{mutex};
     texts.push_back(text);
@@ -187,7 +187,7 @@ TEST(cown_limits, a_behaviour_that_does_not_give_way_is_named_by_the_watchdog) {
   auto c = make_cown<int>(0);
   struct hog {
     std::function<bool()> until;
-    void operator()(int&) const { EXPECT_TRUE(rota_test::eventually(until)); }
+    void operator()(int&) const { EXPECT_TRUE(rota::test::eventually(until)); }
   };
   runtime rt{o};
   when(rt, c) << hog{[&] { return heard() > 0; }};
@@ -215,16 +215,16 @@ TEST(cown_limits, a_behaviour_from_outside_wakes_one_worker) {
 }
 
 TEST(cown_limits, a_million_cowns_in_one_behaviour) {
-  const std::size_t count = rota_test::sanitized ? 100'000 : 1'000'000;
+  const std::size_t count = rota::test::sanitized ? 100'000 : 1'000'000;
   std::vector<cown_ptr<int>> all;
   all.reserve(count);
   for (std::size_t i = 0; i < count; ++i) all.push_back(make_cown<int>(1));
   std::size_t sum = 0;
   async_event open;
-  runtime rt{rota_test::with_workers(2)};
+  runtime rt{rota::test::with_workers(2)};
   // Its slots have numbers that are larger than a slot can say.
   auto greatest = *std::max_element(all.begin(), all.end());
-  rota_test::hold(rt, greatest, open);
+  rota::test::hold(rt, greatest, open);
   when(rt, all) << [&](each<int> values) {
     for (int& v : values) sum += static_cast<std::size_t>(v++);
   };
@@ -238,11 +238,11 @@ TEST(cown_limits, a_million_cowns_in_one_behaviour) {
 }
 
 TEST(cown_limits, a_million_behaviours_wait_for_one_cown) {
-  const int count = rota_test::sanitized ? 50'000 : 1'000'000;
+  const int count = rota::test::sanitized ? 50'000 : 1'000'000;
   auto c = make_cown<int>(0);
   async_event open;
-  runtime rt{rota_test::with_workers(2)};
-  rota_test::hold(rt, c, open);
+  runtime rt{rota::test::with_workers(2)};
+  rota::test::hold(rt, c, open);
   for (int i = 0; i < count; ++i) when(rt, c) << [](int& x) { ++x; };
   open.set();
   rt.quiesce();

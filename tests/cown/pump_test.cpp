@@ -27,9 +27,9 @@ using rota::runtime;
 using rota::task;
 using rota::when;
 using rota::when_result;
-using rota_test::eventually;
+using rota::test::eventually;
 
-class cown_pump : public rota_test::on_runtimes {
+class cown_pump : public rota::test::on_runtimes {
  protected:
   // Runs `count` behaviours; false if they do not come.
   static bool run(pump& p, int count) {
@@ -175,10 +175,10 @@ TEST_P(cown_pump, that_ends_drops_what_waits_and_what_comes_later) {
   auto window = ui->make_cown<int>(0);
   auto model = make_cown<int>(0);
   std::vector<when_result<>> results;
-  results.push_back(when(rt, window) << [t = rota_test::tracked{}](int& w) { ++w; });
-  results.push_back(when(rt, window, model) << [t = rota_test::tracked{}](int& w, int&) { ++w; });
+  results.push_back(when(rt, window) << [t = rota::test::tracked{}](int& w) { ++w; });
+  results.push_back(when(rt, window, model) << [t = rota::test::tracked{}](int& w, int&) { ++w; });
   ui.reset();
-  results.push_back(when(rt, window, model) << [t = rota_test::tracked{}](int& w, int&) { ++w; });
+  results.push_back(when(rt, window, model) << [t = rota::test::tracked{}](int& w, int&) { ++w; });
   when(rt, model) << [](int& m) { m = 1; };
   int cancelled = 0;
   const auto program = [&]() -> task<> {
@@ -195,7 +195,7 @@ TEST_P(cown_pump, that_ends_drops_what_waits_and_what_comes_later) {
   EXPECT_EQ(cancelled, 3);
   EXPECT_EQ(window.unguarded(), 0);
   EXPECT_EQ(model.unguarded(), 1);
-  EXPECT_EQ(rota_test::tracked::alive, 0);
+  EXPECT_EQ(rota::test::tracked::alive, 0);
 }
 
 TEST_P(cown_pump, is_fed_by_many_threads) {

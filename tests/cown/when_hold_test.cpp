@@ -25,15 +25,15 @@ using rota::runtime;
 using rota::task;
 using rota::when;
 using rota::when_result;
-using rota_test::hold;
-using rota_test::sorted_cowns;
+using rota::test::hold;
+using rota::test::sorted_cowns;
 
 using text = std::string;
 using list = std::vector<int>;
 
 // --- readers -------------------------------------------------------------------------------------
 
-class when_read : public rota_test::on_runtimes {};
+class when_read : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, when_read, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(when_read, readers_share_the_cown) {
@@ -131,7 +131,7 @@ TEST_P(when_read, many_readers_and_writers_all_get_their_turn) {
 
 // --- coroutines ----------------------------------------------------------------------------------
 
-class when_coroutine : public rota_test::on_runtimes {};
+class when_coroutine : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, when_coroutine, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(when_coroutine, keeps_its_cowns_while_it_waits) {
@@ -191,7 +191,7 @@ TEST_P(when_coroutine, waits_for_other_behaviours_tasks_and_time) {
 
 // --- release -------------------------------------------------------------------------------------
 
-class when_release : public rota_test::on_runtimes {};
+class when_release : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, when_release, ::testing::Values(0u, 1u, 2u, 4u));
 
 // Of three cowns each in turn is released first, then another; readers as well.
@@ -244,8 +244,8 @@ TEST_P(when_release, works_in_a_plain_function_and_with_the_only_cown) {
     when(c) << [&](int& y) { got = y == 1; };
     rota::release(c);
     // On one worker the next cannot run before we end.
-    if (rota_test::on_runtimes::GetParam() > 1) {
-      EXPECT_TRUE(rota_test::eventually([&] { return got.load(); }));
+    if (rota::test::on_runtimes::GetParam() > 1) {
+      EXPECT_TRUE(rota::test::eventually([&] { return got.load(); }));
     }
   };
   rt.quiesce();
@@ -254,7 +254,7 @@ TEST_P(when_release, works_in_a_plain_function_and_with_the_only_cown) {
 
 // --- stop tokens ---------------------------------------------------------------------------------
 
-class when_stop : public rota_test::on_runtimes {};
+class when_stop : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, when_stop, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(when_stop, drops_a_behaviour_that_has_not_begun) {

@@ -31,13 +31,13 @@ using rota::runtime;
 using rota::task;
 using rota::when;
 using rota::when_result;
-using rota_test::hold;
-using rota_test::sorted_cowns;
+using rota::test::hold;
+using rota::test::sorted_cowns;
 
 using text = std::string;
 using list = std::vector<int>;
 
-class when_runs : public rota_test::on_runtimes {};
+class when_runs : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, when_runs, ::testing::Values(0u, 1u, 2u, 4u));
 
 // --- what a behaviour gets -----------------------------------------------------------------------
@@ -180,7 +180,7 @@ TEST_P(when_runs, what_other_threads_send_one_at_a_time) {
 
 // --- results -------------------------------------------------------------------------------------
 
-class when_result_of : public rota_test::on_runtimes {};
+class when_result_of : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, when_result_of, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(when_result_of, a_behaviour_is_awaited) {
@@ -327,7 +327,7 @@ TEST_P(when_result_of, a_request_that_is_kept_comes_at_the_end_of_its_scope_or_w
 
 // --- order ---------------------------------------------------------------------------------------
 
-class when_order : public rota_test::on_runtimes {};
+class when_order : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, when_order, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(when_order, of_behaviours_with_the_same_least_cown_is_that_of_their_requests) {
@@ -385,7 +385,7 @@ TEST_P(when_order, of_a_behaviour_whose_cowns_are_idle_is_kept_on_all_of_them) {
 
 // --- batches -------------------------------------------------------------------------------------
 
-class when_batch : public rota_test::on_runtimes {};
+class when_batch : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, when_batch, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(when_batch, is_one_request_with_nobody_in_between) {

@@ -6,21 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "fuzz/any_cron.h"
+#include "support/strength.h"
 
 namespace rota::cron_test {
 namespace {
 
 using rota::detail::rng;
 
-std::uint64_t often(std::uint64_t n) {
-  return std::getenv("ROTA_LONG_TESTS") != nullptr ? 100 * n : n;
-}
+std::uint64_t often(std::uint64_t n) { return rota::test::long_tests() ? 100 * n : n; }
 
 std::vector<std::string> corpus_texts() {
   const auto folder = std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz" / "cron";

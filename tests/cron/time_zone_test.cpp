@@ -103,7 +103,7 @@ TEST(CronZone, NamesThatAreNoZonesTakeNoMemory) {
 
 // T4. The database is a folder with one zone.
 TEST(CronZone, AZoneWhoseFileIsNewIsReadAgain) {
-  const rota_test::zone_folder zones;
+  const rota::test::zone_folder zones;
   zones.put("GMT-1", "Test/Moving");
   const time_zone moving = time_zone::find("Test/Moving").value();
   const instant t = parse_instant("2026-06-01T00:00:00Z").value();

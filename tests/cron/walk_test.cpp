@@ -9,15 +9,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
+
+#include "support/strength.h"
 
 namespace rota::cron_test {
 namespace {
 
-std::uint64_t repeated(std::uint64_t n) {
-  return std::getenv("ROTA_LONG_TESTS") != nullptr ? 30 * n : n;
-}
+std::uint64_t repeated(std::uint64_t n) { return rota::test::long_tests() ? 30 * n : n; }
 
 constexpr std::int64_t day = 1440;
 constexpr std::int64_t first_minute = 20 * 365 * day;  // in 1989

@@ -30,14 +30,14 @@ using rota::publisher;
 using rota::qos;
 using rota::task;
 using rota::when;
-using rota_test::bus_world;
-using rota_test::eventually;
+using rota::test::bus_world;
+using rota::test::eventually;
 
 qos blocking(std::size_t depth) {
   return qos{}.with_depth(depth).with_overflow(rota::overflow::block);
 }
 
-class event_backpressure : public rota_test::events_on {};
+class event_backpressure : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, event_backpressure, ::testing::Values(0u, 1u, 2u, 4u));
 
 // --- tasks --------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ TEST_P(event_backpressure, others_get_a_message_while_its_publisher_waits_for_on
   std::atomic<int> slow{0};
   node n{w.bus, "n"};
   node held{w.bus, "held", rota::hold};
-  n.subscribe<int>("/x", rota_test::roomy(), [&](const int&) { ++quick; });
+  n.subscribe<int>("/x", rota::test::roomy(), [&](const int&) { ++quick; });
   for (int i = 0; i < 2; ++i) held.subscribe<int>("/x", blocking(1), [&](const int&) { ++slow; });
   auto out = n.advertise<int>("/x");
   const auto program = [&]() -> task<> {

@@ -19,8 +19,8 @@
 namespace {
 
 using namespace std::chrono_literals;
-using rota_test::eventually;
-using rota_test::with_workers;
+using rota::test::eventually;
+using rota::test::with_workers;
 
 TEST(event_ends, a_handle_may_outlive_node_bus_and_runtime) {
   rota::subscription in;

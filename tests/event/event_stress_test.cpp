@@ -102,7 +102,7 @@ struct event_world {
       if (flag->load(std::memory_order_relaxed)) ++broken_rules;
     };
     const bool own = random.below(2) == 0;
-    const auto options = own ? rota_test::alone() : handler_options{};
+    const auto options = own ? rota::test::alone() : handler_options{};
     private_room mine;
     private_room& where = own ? mine : room[i];
     cown_ptr<int> c = make_cown<int>(0);
@@ -216,7 +216,7 @@ void stress_events(unsigned workers, unsigned threads, std::uint64_t rounds) {
   const std::uint64_t seed = rota::test::seed() * 1000 + workers * 10 + threads;
   SCOPED_TRACE("seed " + std::to_string(rota::test::seed()));
   broken_rules = 0;
-  rota::runtime rt{rota_test::with_workers(workers)};
+  rota::runtime rt{rota::test::with_workers(workers)};
   event_world w{rt};
   const rota::test::watchdog dog{"messages and calls go on",
                                  [&] { return w.progress + w.visits + w.answered; },

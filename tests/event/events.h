@@ -17,13 +17,7 @@
 
 #include "support/tasks.h"
 
-namespace rota_test {
-
-// One promise on several sorts of runtimes. 0 workers stand for strict order.
-class events_on : public ::testing::TestWithParam<unsigned> {
- protected:
-  static rota::options options() { return GetParam() == 0 ? strict() : with_workers(GetParam()); }
-};
+namespace rota::test {
 
 // A runtime and a bus on it.
 struct bus_world {
@@ -91,6 +85,6 @@ std::string error_of(F f) {
   return "nothing";
 }
 
-}  // namespace rota_test
+}  // namespace rota::test
 
 #endif

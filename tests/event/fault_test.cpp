@@ -25,9 +25,9 @@ using namespace std::chrono_literals;
 using rota::call_status;
 using rota::fault_plan;
 using rota::task;
-using rota_test::eventually;
-using rota_test::tracked;
-using rota_test::with_workers;
+using rota::test::eventually;
+using rota::test::tracked;
+using rota::test::with_workers;
 using clock_type = std::chrono::steady_clock;
 
 rota::qos best_effort(std::size_t depth = 100'000) {

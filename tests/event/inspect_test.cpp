@@ -108,7 +108,7 @@ bool has(const std::string& text, std::string_view part) {
 
 // A program with a topic and services, and a door.
 struct inspected_program {
-  rota_test::scratch_folder home;
+  rota::test::scratch_folder home;
   rota::runtime rt{rota::options{}.with_workers(2)};
   rota::bus bus{rt};
   rota::node robot{bus, "robot"};
@@ -320,7 +320,7 @@ TEST(Inspect, AnswersWhileAllWorkersAreStuck) {
 }
 
 TEST(Inspect, TheEndIsToldAndTheSocketGoes) {
-  rota_test::scratch_folder home;
+  rota::test::scratch_folder home;
   const std::string path = home / "door";
   rota::runtime rt{quiet()};
   rota::bus bus{rt};
@@ -362,7 +362,7 @@ TEST(Inspect, WhileItPublishesAProgramMayWaitForThat) {
 
 class InspectSocket : public testing::Test {
  protected:
-  rota_test::scratch_folder home;
+  rota::test::scratch_folder home;
   rota::runtime rt{quiet()};
   rota::bus bus{rt};
 

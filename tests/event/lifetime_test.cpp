@@ -26,13 +26,13 @@ using rota::make_cown;
 using rota::node;
 using rota::qos;
 using rota::task;
-using rota_test::alone;
-using rota_test::bus_world;
-using rota_test::eventually;
-using rota_test::roomy;
-using rota_test::tracked;
+using rota::test::alone;
+using rota::test::bus_world;
+using rota::test::eventually;
+using rota::test::roomy;
+using rota::test::tracked;
 
-class event_lifetime : public rota_test::events_on {
+class event_lifetime : public rota::test::on_runtimes {
  protected:
   void TearDown() override { EXPECT_EQ(tracked::alive, 0); }
 };

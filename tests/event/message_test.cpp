@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using rota::detail::reserved_for_blocks;
-using rota_test::bus_world;
+using rota::test::bus_world;
 
 struct scan {
   scan() noexcept {}  // filled by nobody
@@ -56,7 +56,7 @@ std::size_t places_of(bus_world& w, int count) {
   return places.size();
 }
 
-class event_message : public rota_test::events_on {};
+class event_message : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, event_message, ::testing::Values(0u, 1u, 2u, 4u));
 
 TEST_P(event_message, large_messages_use_the_memory_of_those_that_have_ended) {
@@ -78,7 +78,7 @@ TEST_P(event_message, nothing_is_kept_when_the_last_runtime_has_ended) {
 }
 
 // It takes two looks, a second apart, by a worker that has run dry.
-class event_message_idle : public rota_test::events_on {};
+class event_message_idle : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, event_message_idle, ::testing::Values(0u, 2u));
 
 TEST_P(event_message_idle, what_is_kept_and_not_used_is_given_back_by_a_worker_that_runs_dry) {

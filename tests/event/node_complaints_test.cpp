@@ -24,13 +24,13 @@ using rota::message;
 using rota::node;
 using rota::qos;
 using rota::task;
-using rota_test::bus_world;
-using rota_test::error_of;
-using rota_test::eventually;
-using rota_test::failures;
-using rota_test::roomy;
+using rota::test::bus_world;
+using rota::test::error_of;
+using rota::test::eventually;
+using rota::test::failures;
+using rota::test::roomy;
 
-class event_losses : public rota_test::events_on {};
+class event_losses : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, event_losses, ::testing::Values(0u, 1u, 2u, 4u));
 
 // --- exceptions ----------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ TEST(event_errors, topics_and_services_have_one_type) {
 }
 
 TEST(event_errors, a_bus_that_does_not_exist_names_those_that_do) {
-  rota::runtime rt{rota_test::with_workers(1)};
+  rota::runtime rt{rota::test::with_workers(1)};
   const std::string text = error_of([&] { rota::bus{rt, "ether:\n"}; });
   EXPECT_EQ(text.find("there is no transport for the bus 'ether:\\x0a'; known are "), 0u) << text;
   EXPECT_NE(text.find("inproc:"), std::string::npos) << text;

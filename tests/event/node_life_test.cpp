@@ -23,14 +23,14 @@ using rota::node;
 using rota::node_phase;
 using rota::qos;
 using rota::task;
-using rota_test::alone;
-using rota_test::bus_world;
-using rota_test::calls_that_wait;
-using rota_test::error_of;
-using rota_test::eventually;
-using rota_test::roomy;
+using rota::test::alone;
+using rota::test::bus_world;
+using rota::test::calls_that_wait;
+using rota::test::error_of;
+using rota::test::eventually;
+using rota::test::roomy;
 
-class event_node_life : public rota_test::events_on {};
+class event_node_life : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, event_node_life, ::testing::Values(0u, 1u, 2u, 4u));
 
 // --- life ----------------------------------------------------------------------------------------

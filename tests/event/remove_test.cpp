@@ -23,13 +23,13 @@ using rota::make_cown;
 using rota::node;
 using rota::subscription;
 using rota::task;
-using rota_test::alone;
-using rota_test::bus_world;
-using rota_test::eventually;
-using rota_test::reentrant;
-using rota_test::roomy;
+using rota::test::alone;
+using rota::test::bus_world;
+using rota::test::eventually;
+using rota::test::reentrant;
+using rota::test::roomy;
 
-class event_remove : public rota_test::events_on {};
+class event_remove : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, event_remove, ::testing::Values(0u, 1u, 2u, 4u));
 
 // --- from inside --------------------------------------------------------------------------------

@@ -31,17 +31,17 @@ using rota::handler_options;
 using rota::make_cown;
 using rota::node;
 using rota::task;
-using rota_test::alone;
-using rota_test::bus_world;
-using rota_test::eventually;
-using rota_test::failures;
+using rota::test::alone;
+using rota::test::bus_world;
+using rota::test::eventually;
+using rota::test::failures;
 
 struct sum_request {
   int x = 0;
   int y = 0;
 };
 
-class event_service : public rota_test::events_on {};
+class event_service : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, event_service, ::testing::Values(0u, 1u, 2u, 4u));
 
 // --- how calls end ------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ TEST_P(event_service, a_handler_calls_a_service_of_its_own_node_and_group) {
   });
   auto four = n.client<int, int>("/quadruple");
   for (int k = 0; k < 3; ++k)
-    n.subscribe<int>("/x", rota_test::roomy(), [&](int i) -> task<> {
+    n.subscribe<int>("/x", rota::test::roomy(), [&](int i) -> task<> {
       auto r = co_await four.call(i, 10s);
       EXPECT_TRUE(r) << r.reason();
       if (++inside != 1) ++together;
@@ -307,7 +307,7 @@ TEST_P(event_service, answers_run_in_the_group_of_the_client) {
     std::this_thread::yield();
     --inside;
   };
-  n.subscribe<int>("/m", rota_test::roomy(), [&](const int&) {
+  n.subscribe<int>("/m", rota::test::roomy(), [&](const int&) {
     visit();
     ++messages;
   });

@@ -22,11 +22,11 @@ using rota::firing;
 using rota::make_cown;
 using rota::node;
 using rota::task;
-using rota_test::alone;
-using rota_test::bus_world;
-using rota_test::eventually;
+using rota::test::alone;
+using rota::test::bus_world;
+using rota::test::eventually;
 
-class event_timer : public rota_test::events_on {};
+class event_timer : public rota::test::on_runtimes {};
 INSTANTIATE_TEST_SUITE_P(workers, event_timer, ::testing::Values(0u, 1u, 2u, 4u));
 
 // However late it runs, a firing is due on the grid, and none is lost or counted twice.

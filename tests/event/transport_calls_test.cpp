@@ -25,17 +25,17 @@ namespace {
 using namespace std::chrono_literals;
 using rota::call_status;
 using rota::task;
-using rota_test::calls_that_wait;
-using rota_test::contains;
-using rota_test::eventually;
-using rota_test::make_numbered;
-using rota_test::nest;
-using rota_test::nested;
-using rota_test::numbered;
-using rota_test::with_workers;
+using rota::test::calls_that_wait;
+using rota::test::contains;
+using rota::test::eventually;
+using rota::test::make_numbered;
+using rota::test::nest;
+using rota::test::nested;
+using rota::test::numbered;
+using rota::test::with_workers;
 
-class transport_calls : public rota_test::on_transports {};
-INSTANTIATE_TEST_SUITE_P(each, transport_calls, ::testing::ValuesIn(rota_test::ways),
+class transport_calls : public rota::test::on_transports {};
+INSTANTIATE_TEST_SUITE_P(each, transport_calls, ::testing::ValuesIn(rota::test::ways),
                          [](const auto& at) { return std::string(at.param.name); });
 
 // --- services ------------------------------------------------------------------------------------

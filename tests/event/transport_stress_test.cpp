@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using rota::call_status;
 using rota::task;
-using rota_test::tracked;
+using rota::test::tracked;
 
 struct parcel {
   std::uint32_t from = 0;
@@ -87,7 +87,7 @@ struct parcel_watch {
 void join_and_leave(std::uint64_t round) {
   constexpr unsigned publishers = 2;
   constexpr std::uint32_t each = 200;
-  rota::runtime rt{rota_test::with_workers(2)};
+  rota::runtime rt{rota::test::with_workers(2)};
   const auto bus = parcel_bus(rt, round);
   const bool reliable = bus->capabilities().reliable;
   rota::node n{*bus, "n"}, m{*bus, "m"};
@@ -152,7 +152,7 @@ task<parcel> answer_later(parcel p) {
 void serve_and_leave(std::uint64_t round, tally& t) {
   constexpr std::uint32_t callers = 4;
   constexpr std::uint32_t each = 25;
-  rota::runtime rt{rota_test::with_workers(2)};
+  rota::runtime rt{rota::test::with_workers(2)};
   const auto bus = parcel_bus(rt, round);
   rota::node n{*bus, "n"}, m{*bus, "m"};
   m.serve<parcel, parcel>("/next", answer_later);
@@ -209,7 +209,7 @@ TEST(transport_stress, a_bus_may_end_with_anything_on_its_way) {
   const int before = tracked::alive;
   tally t;
   {
-    rota::runtime rt{rota_test::with_workers(2)};
+    rota::runtime rt{rota::test::with_workers(2)};
     const std::uint64_t rounds = rota::test::rounds(1'000, 50'000);
     for (std::uint64_t i = 0; i < rounds; ++i) end_at_once(rt, i, t);
     EXPECT_TRUE(rota::test::wait_for([&] { return t.ended == rounds * 4; })) << t.ended;

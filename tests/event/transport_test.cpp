@@ -25,22 +25,22 @@ using namespace std::chrono_literals;
 using rota::call_status;
 using rota::overflow;
 using rota::task;
-using rota_test::contains;
-using rota_test::count_up;
-using rota_test::error_of;
-using rota_test::eventually;
-using rota_test::journal;
-using rota_test::make_numbered;
-using rota_test::nest;
-using rota_test::nested;
-using rota_test::numbered;
-using rota_test::record;
-using rota_test::roomy;
-using rota_test::undescribed;
-using rota_test::with_workers;
+using rota::test::contains;
+using rota::test::count_up;
+using rota::test::error_of;
+using rota::test::eventually;
+using rota::test::journal;
+using rota::test::make_numbered;
+using rota::test::nest;
+using rota::test::nested;
+using rota::test::numbered;
+using rota::test::record;
+using rota::test::roomy;
+using rota::test::undescribed;
+using rota::test::with_workers;
 
-class transports : public rota_test::on_transports {};
-INSTANTIATE_TEST_SUITE_P(each, transports, ::testing::ValuesIn(rota_test::ways),
+class transports : public rota::test::on_transports {};
+INSTANTIATE_TEST_SUITE_P(each, transports, ::testing::ValuesIn(rota::test::ways),
                          [](const auto& at) { return std::string(at.param.name); });
 
 // --- topics --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@
 
 #include "event/events.h"
 
-namespace rota_test {
+namespace rota::test {
 
 // --- what is sent --------------------------------------------------------------------------------
 
@@ -156,6 +156,6 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-}  // namespace rota_test
+}  // namespace rota::test
 
 #endif

@@ -19,16 +19,16 @@ namespace {
 using namespace std::chrono_literals;
 using rota::node;
 using rota::task;
-using rota_test::alone;
-using rota_test::eventually;
-using rota_test::roomy;
+using rota::test::alone;
+using rota::test::eventually;
+using rota::test::roomy;
 
 struct long_steps {
   std::mutex mutex;
   std::vector<std::string> texts;
 
   rota::options options(unsigned workers) {
-    auto o = rota_test::with_workers(workers).with_watchdog(20ms);
+    auto o = rota::test::with_workers(workers).with_watchdog(20ms);
     o.on_long_step = [this](const std::string& text) {
       const std::lock_guard guard{mutex};
       texts.push_back(text);

@@ -34,7 +34,7 @@ constexpr auto a_moment = 100ms;
 
 // With ROTA_LONG_TESTS a hundred times as many seeds.
 void passes(std::uint64_t seeds, const std::function<void()>& program, const sim::options& o = {}) {
-  if (rota_test::long_tests()) seeds *= 100;
+  if (rota::test::long_tests()) seeds *= 100;
   const sim::result r = sim::explore(seeds, program, o);
   EXPECT_FALSE(r.failed) << r.text();
   EXPECT_EQ(r.seeds, seeds);
@@ -413,7 +413,7 @@ TEST(event_sim, a_node_that_ends_ends_all_that_runs) {
 TEST(event_sim, a_bus_ends_with_messages_on_their_way) {
   rota::explore::options o;
   o.how = rota::explore::strategy::pct;
-  o.max_schedules = rota_test::long_tests() ? 100'000 : 3'000;
+  o.max_schedules = rota::test::long_tests() ? 100'000 : 3'000;
   o.max_steps = 1'000'000;
   const auto r = rota::explore::run(
       [] {

@@ -11,11 +11,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "coop/support.h"
+#include "support/strength.h"
 
 namespace rota::coop::test {
 namespace {
@@ -40,7 +40,7 @@ const std::vector<std::string>& sources() {
 
 constexpr std::uint64_t limit = 120;
 // More seeds if there is time.
-const std::uint64_t seeds = std::getenv("ROTA_LONG_TESTS") ? 20'000 : 400;
+const std::uint64_t seeds = rota::test::long_tests() ? 20'000 : 400;
 
 TEST(RunnerExplored, IsExactInStrictOrder) {
   for (const std::string& source : sources()) {

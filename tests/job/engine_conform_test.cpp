@@ -29,6 +29,7 @@
 #include <deque>
 
 #include "support/job_world.h"
+#include "support/strength.h"
 #include "support/stress.h"
 #include "verify/models/crond_runs.h"
 
@@ -435,7 +436,7 @@ constexpr auto skip = model::overlaps::skip;
 constexpr auto queue = model::overlaps::queue;
 constexpr auto allow = model::overlaps::allow;
 
-bool long_tests() { return std::getenv("ROTA_LONG_TESTS") != nullptr; }
+using rota::test::long_tests;
 
 class EngineConform : public testing::TestWithParam<setting> {};
 

@@ -10,9 +10,8 @@
 // In the end everything that was due is over. A failure prints its seed.
 #include <rota/base/rng.h>
 
-#include <cstdlib>
-
 #include "support/job_world.h"
+#include "support/strength.h"
 
 namespace rota::job::test {
 namespace {
@@ -404,7 +403,7 @@ class turmoil {
 };
 
 TEST(EngineRandom, EverythingAtOnce) {
-  const std::uint64_t seeds = std::getenv("ROTA_LONG_TESTS") ? 1'000 : 60;
+  const std::uint64_t seeds = rota::test::long_tests() ? 1'000 : 60;
   std::size_t rows = 0;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -350,7 +350,7 @@ TEST(EngineTime, M3APauseSurvivesARestartAndAManualRunDoesNotCare) {
 }
 
 TEST(EngineTime, T4NewDataOfAZoneMovesWhatComesNext) {
-  const rota_test::zone_folder zones;
+  const rota::test::zone_folder zones;
   zones.put("GMT-1", "Engine");
   definition d = job_of("a", "");
   d.when = schedule::parse("30 13 * * *", {.name = "a", .zone = time_zone::find("Engine").value()});

@@ -162,7 +162,7 @@ class launcher_fixture : public ::testing::Test {
   std::map<run_id, std::vector<pid_t>> started_;
   std::map<run_id, std::vector<run_result>> over_;
   std::vector<pid_t> to_kill_;  // what is left when a test fails
-  rota_test::scratch_folder directory_;
+  rota::test::scratch_folder directory_;
   std::unique_ptr<process_launcher> launcher_;
 };
 

@@ -8,12 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <thread>
 
 #include "job/ledger_support.h"
+#include "support/strength.h"
 
 namespace {
 
@@ -63,7 +63,7 @@ std::int64_t last_told(int from) {
 }  // namespace
 
 TEST(ledger_crash, what_was_committed_survives_kill_9) {
-  const int rounds = std::getenv("ROTA_LONG_TESTS") ? 1'000 : 36;
+  const int rounds = rota::test::long_tests() ? 1'000 : 36;
   const folder f;
   std::mt19937 random{20'260'329};
   std::int64_t told = 0;

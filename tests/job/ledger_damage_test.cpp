@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 #include <set>
 
 #include "job/ledger_db.h"
 #include "job/ledger_support.h"
+#include "support/strength.h"
 
 namespace {
 
@@ -335,7 +335,7 @@ TEST(ledger_damage, an_older_copy_in_its_place_is_noticed) {
 // Whatever a few changed bytes do, anywhere in the store or its WAL: it opens or says why, and no
 // id is given out again. (That a changed row is noticed is not promised.)
 TEST(ledger_damage, random_bytes_do_no_more_than_damage) {
-  const int rounds = std::getenv("ROTA_LONG_TESTS") ? 2'000 : 60;
+  const int rounds = rota::test::long_tests() ? 2'000 : 60;
   const folder original;
   fill(original);
   const auto bytes = bytes_of(original.store());

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "job/ledger_support.h"
+#include "support/strength.h"
 
 namespace {
 
@@ -325,7 +326,7 @@ TEST(ledger_query, a_hundred_thousand_jobs_are_no_burden) {
 // A large history: each answer takes as long as what it gives, not as long as what there is.
 TEST(ledger_query, a_long_history_is_no_burden) {
   const folder f{true};
-  const run_id count = std::getenv("ROTA_LONG_TESTS") ? 300'000 : 50'000;
+  const run_id count = rota::test::long_tests() ? 300'000 : 50'000;
   {
     sqlite_ledger l{f.store(), when(1)};
     changes c;

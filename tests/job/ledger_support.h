@@ -44,7 +44,7 @@ class folder {
   }
 
  private:
-  rota_test::scratch_folder folder_;
+  rota::test::scratch_folder folder_;
 };
 
 inline ledger_options when(std::int64_t ms) {

@@ -15,7 +15,7 @@
 namespace {
 
 using namespace std::chrono_literals;
-using rota_test::eventually;
+using rota::test::eventually;
 namespace job = rota::job;
 
 rota::instant at(const char* text) { return rota::parse_instant(text).value(); }
@@ -49,7 +49,7 @@ struct scheduled {
   }
 
   std::atomic<std::int64_t> now{at("2026-01-01T00:00:00Z").time_since_epoch().count()};
-  rota::runtime rt{rota_test::with_workers(2)};
+  rota::runtime rt{rota::test::with_workers(2)};
   std::mutex mutex;
   std::vector<job::engine_event> events;
   std::optional<rota::scheduler> s;  // last: it ends first
@@ -226,7 +226,7 @@ TEST(Scheduler, TheDestructorStopsFunctionsAndWaitsForThem) {
 }
 
 TEST(Scheduler, M1WithAStoreTheLastOfTheMissedInstantsRuns) {
-  const rota_test::scratch_folder folder;
+  const rota::test::scratch_folder folder;
   rota::scheduler_options o;
   o.store = folder / "jobs.db";
   std::atomic<int> runs{0};
@@ -255,7 +255,7 @@ TEST(Scheduler, M1WithAStoreTheLastOfTheMissedInstantsRuns) {
 }
 
 TEST(Scheduler, T4EveryKeepsItsPhaseOnTheRealClock) {
-  rota::runtime rt{rota_test::with_workers(2)};
+  rota::runtime rt{rota::test::with_workers(2)};
   std::mutex mutex;
   std::vector<std::int64_t> instants;
   rota::scheduler s{rt};
@@ -274,7 +274,7 @@ TEST(Scheduler, T4EveryKeepsItsPhaseOnTheRealClock) {
 }
 
 TEST(Scheduler, ATaskThatWaitsForAScheduledFunctionIsNoDeadlock) {
-  rota::runtime rt{rota_test::with_workers(1)};
+  rota::runtime rt{rota::test::with_workers(1)};
   rota::async_event done;
   rota::scheduler s{rt};
   s.add("sets", rota::every(5ms), [&] { done.set(); });

@@ -31,7 +31,7 @@ class TableFile : public testing::Test {
     return path(name);
   }
 
-  rota_test::scratch_folder folder_;
+  rota::test::scratch_folder folder_;
 };
 
 TEST_F(TableFile, AFileOfOneselfIsRead) {

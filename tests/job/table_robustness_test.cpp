@@ -6,10 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "fuzz/any_table.h"
 #include "job/tables.h"
+#include "support/strength.h"
 
 namespace rota::job::test {
 namespace {
@@ -23,7 +22,7 @@ struct table_kind {
 constexpr table_kind table_kinds[] = {{"crontab", wrong_with_crontab},
                                       {"toml_jobs", wrong_with_toml}};
 
-std::uint64_t table_rounds() { return std::getenv("ROTA_LONG_TESTS") ? 100'000 : 2'000; }
+std::uint64_t table_rounds() { return rota::test::long_tests() ? 100'000 : 2'000; }
 
 std::vector<std::string> table_corpus(const table_kind& k) {
   std::vector<std::string> all;

@@ -1,6 +1,6 @@
 // A folder of a test's own, that goes with it.
 //
-//   rota_test::scratch_folder home;
+//   rota::test::scratch_folder home;
 //   std::ofstream{home / "a.txt"} << "text";
 #ifndef ROTA_TESTS_SUPPORT_SCRATCH_FOLDER_H
 #define ROTA_TESTS_SUPPORT_SCRATCH_FOLDER_H
@@ -12,7 +12,7 @@
 #include <string>
 #include <system_error>
 
-namespace rota_test {
+namespace rota::test {
 
 class scratch_folder {
  public:
@@ -38,6 +38,6 @@ class scratch_folder {
   std::string path_;
 };
 
-}  // namespace rota_test
+}  // namespace rota::test
 
 #endif

@@ -23,13 +23,9 @@
 #include <utility>
 #include <vector>
 
-namespace rota::test {
+#include "support/strength.h"
 
-#if defined(ROTA_TSAN) || defined(ROTA_ASAN)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
+namespace rota::test {
 
 #ifdef ROTA_TSAN
 inline constexpr bool race_checked = true;
@@ -42,12 +38,6 @@ inline constexpr bool shaken = true;
 #else
 inline constexpr bool shaken = false;
 #endif
-
-// Whether the environment has ROTA_LONG_TESTS: then tests may take hours.
-inline bool long_tests() {
-  static const bool on = std::getenv("ROTA_LONG_TESTS") != nullptr;
-  return on;
-}
 
 // How often to repeat: `quick` in an ordinary run, a part of it where every access costs more.
 inline std::uint64_t rounds(std::uint64_t quick, std::uint64_t thorough) {

@@ -4,21 +4,15 @@
 
 #include <rota/rota.h>
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
-namespace rota_test {
+#include "support/strength.h"
 
-#if defined(ROTA_TSAN) || defined(ROTA_ASAN)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
-
-// Long runs are for those who ask for them.
-inline bool long_tests() { return std::getenv("ROTA_LONG_TESTS") != nullptr; }
+namespace rota::test {
 
 inline rota::options with_workers(unsigned count) { return rota::options{}.with_workers(count); }
 
@@ -48,6 +42,12 @@ class tracked {
   static inline std::atomic<int> alive{0};
 };
 
-}  // namespace rota_test
+// One promise on several sorts of runtimes. 0 workers stand for strict order.
+class on_runtimes : public ::testing::TestWithParam<unsigned> {
+ protected:
+  static rota::options options() { return GetParam() == 0 ? strict() : with_workers(GetParam()); }
+};
+
+}  // namespace rota::test
 
 #endif

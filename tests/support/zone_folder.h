@@ -1,6 +1,6 @@
 // A database of time zones that a test writes: a folder that TZDIR names while this is there.
 //
-//   rota_test::zone_folder zones;
+//   rota::test::zone_folder zones;
 //   zones.put("GMT-1", "Moving");      // the zone Moving is one hour ahead of UTC from here on
 #ifndef ROTA_TESTS_SUPPORT_ZONE_FOLDER_H
 #define ROTA_TESTS_SUPPORT_ZONE_FOLDER_H
@@ -12,7 +12,7 @@
 
 #include "support/scratch_folder.h"
 
-namespace rota_test {
+namespace rota::test {
 
 class zone_folder {
  public:
@@ -45,6 +45,6 @@ class zone_folder {
   scratch_folder folder_;
 };
 
-}  // namespace rota_test
+}  // namespace rota::test
 
 #endif

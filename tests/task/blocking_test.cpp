@@ -56,7 +56,7 @@ TEST(run_blocking, leaves_the_worker_to_others) {
     go = true;
     co_await h;
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
 }
 
 TEST(run_blocking, runs_many_calls_on_a_limited_number_of_threads) {
@@ -77,7 +77,7 @@ TEST(run_blocking, runs_many_calls_on_a_limited_number_of_threads) {
     auto results = co_await rota::when_all(std::move(all));
     co_return static_cast<int>(results.size());
   };
-  auto o = rota_test::with_workers(2);
+  auto o = rota::test::with_workers(2);
   o.blocking_threads = 4;
   EXPECT_EQ(rota::run(program(), o), 100);
   EXPECT_LE(most, 4);

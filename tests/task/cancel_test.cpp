@@ -81,7 +81,7 @@ class stop : public ::testing::TestWithParam<std::tuple<unsigned, wait_kind>> {
  protected:
   static rota::options options() {
     const unsigned workers = std::get<0>(GetParam());
-    return workers == 0 ? rota_test::strict() : rota_test::with_workers(workers);
+    return workers == 0 ? rota::test::strict() : rota::test::with_workers(workers);
   }
   static task<> wait(never& n) { return std::get<1>(GetParam()).wait(n); }
 };
@@ -141,7 +141,7 @@ TEST_P(stop, reaches_a_task_again_when_it_waits_again) {
 
 TEST_P(stop, reaches_it_when_the_runtime_ends) {
   never n;
-  auto waits = [&](rota_test::tracked) -> task<> { co_await wait(n); };
+  auto waits = [&](rota::test::tracked) -> task<> { co_await wait(n); };
   auto program = [&]() -> task<> {
     for (int i = 0; i < 3; ++i) rota::spawn(waits({}));
     for (int i = 0; i < 5; ++i) co_await rota::suspend();
@@ -150,7 +150,7 @@ TEST_P(stop, reaches_it_when_the_runtime_ends) {
     rota::runtime rt{options()};
     rt.run(program());
   }
-  EXPECT_EQ(rota_test::tracked::alive, 0);
+  EXPECT_EQ(rota::test::tracked::alive, 0);
 }
 
 TEST(shield, keeps_waits_from_being_cancelled) {
@@ -179,7 +179,7 @@ TEST(shield, keeps_waits_from_being_cancelled) {
     n.end.set();
     co_return co_await h;
   };
-  EXPECT_EQ(rota::run(program(), rota_test::with_workers(2)), 1);
+  EXPECT_EQ(rota::run(program(), rota::test::with_workers(2)), 1);
 }
 
 TEST(stop_token, becomes_stopped_and_calls_back) {
@@ -206,7 +206,7 @@ TEST(stop_token, becomes_stopped_and_calls_back) {
     l.request_stop();
     co_await l;
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_EQ(called, 1);
 }
 
@@ -218,7 +218,7 @@ TEST(at_exit, drain_lets_tasks_end_by_themselves) {
     ++ended;
   };
   {
-    rota::runtime rt{rota_test::with_workers(2).with_at_exit(rota::at_exit::drain)};
+    rota::runtime rt{rota::test::with_workers(2).with_at_exit(rota::at_exit::drain)};
     for (int i = 0; i < 10; ++i) rt.spawn(slow());
   }
   EXPECT_EQ(ended, 10);
@@ -235,7 +235,7 @@ TEST(at_exit, cancel_asks_every_task_to_stop) {
     }
   };
   {
-    rota::runtime rt{rota_test::with_workers(2)};
+    rota::runtime rt{rota::test::with_workers(2)};
     for (int i = 0; i < 10; ++i) rt.spawn(forever());
   }
   EXPECT_EQ(stopped, 10);
@@ -256,9 +256,9 @@ TEST(at_exit, cancel_reaches_tasks_that_are_spawned_meanwhile) {
     }
   };
   {
-    rota::runtime rt{rota_test::with_workers(2)};
+    rota::runtime rt{rota::test::with_workers(2)};
     rt.spawn(hydra::head(begun, 0));
-    EXPECT_TRUE(rota_test::eventually([&] { return begun == 1; }));
+    EXPECT_TRUE(rota::test::eventually([&] { return begun == 1; }));
   }
   EXPECT_EQ(begun, 4);
 }
@@ -266,7 +266,7 @@ TEST(at_exit, cancel_reaches_tasks_that_are_spawned_meanwhile) {
 TEST(at_exit, tasks_that_cannot_be_stopped_are_destroyed) {
   never n;
   {
-    auto stubborn = [&](rota_test::tracked) -> task<> {
+    auto stubborn = [&](rota::test::tracked) -> task<> {
       rota::shield deaf;
       co_await n.event.wait();
     };
@@ -292,11 +292,11 @@ TEST(at_exit, tasks_that_cannot_be_stopped_are_destroyed) {
       rota::spawn(joined());
       for (int i = 0; i < 20; ++i) co_await rota::suspend();
     };
-    rota::runtime rt{rota_test::with_workers(2)};
+    rota::runtime rt{rota::test::with_workers(2)};
     rt.run(program());
-    EXPECT_TRUE(rota_test::eventually([] { return rota_test::tracked::alive == 4; }));
+    EXPECT_TRUE(rota::test::eventually([] { return rota::test::tracked::alive == 4; }));
   }
-  EXPECT_EQ(rota_test::tracked::alive, 0);
+  EXPECT_EQ(rota::test::tracked::alive, 0);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class channel_of : public ::testing::TestWithParam<std::tuple<unsigned, std::siz
  protected:
   static rota::options options() {
     const unsigned workers = std::get<0>(GetParam());
-    return workers == 0 ? rota_test::strict() : rota_test::with_workers(workers);
+    return workers == 0 ? rota::test::strict() : rota::test::with_workers(workers);
   }
   static std::size_t capacity() { return std::get<1>(GetParam()); }
 };
@@ -224,7 +224,7 @@ TEST(channel, serves_those_who_wait_in_the_order_of_waiting) {
     for (int i = 0; i < 5; ++i) co_await ch.send(i);
     co_await g.join();
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_EQ(log, "a0b1c2d3e4");
 }
 

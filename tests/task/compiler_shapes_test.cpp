@@ -15,7 +15,7 @@
 namespace {
 
 using rota::task;
-using rota_test::tracked;
+using rota::test::tracked;
 
 // An owner that notices when it is destroyed twice: the sanitizers see the memory, the count the
 // rest.

@@ -38,7 +38,7 @@ std::string report_of(rota::runtime& rt, task<> program) {
 class deadlock : public ::testing::TestWithParam<unsigned> {
  protected:
   static rota::options options() {
-    return GetParam() == 0 ? rota_test::strict() : rota_test::with_workers(GetParam());
+    return GetParam() == 0 ? rota::test::strict() : rota::test::with_workers(GetParam());
   }
 };
 
@@ -236,7 +236,7 @@ TEST_P(deadlock, is_none_while_another_program_can_still_help) {
   rota::runtime rt{options()};
   std::jthread other([&] { rt.run(helps()); });
   // Until the helper has begun there is a deadlock, and it may be reported.
-  ASSERT_TRUE(rota_test::eventually([&] { return begun.load(); }));
+  ASSERT_TRUE(rota::test::eventually([&] { return begun.load(); }));
   EXPECT_NO_THROW(rt.run(waits()));
 }
 
@@ -245,7 +245,7 @@ TEST_P(deadlock, leaves_the_tasks_as_they_are_until_the_runtime_ends) {
   bool unwound = false;
   {
     auto stuck = [&]() -> task<> {
-      rota_test::tracked local;
+      rota::test::tracked local;
       try {
         co_await never.wait();
       } catch (...) {
@@ -254,16 +254,16 @@ TEST_P(deadlock, leaves_the_tasks_as_they_are_until_the_runtime_ends) {
       }
     };
     auto shielded = [&]() -> task<> {
-      rota_test::tracked local;
+      rota::test::tracked local;
       rota::shield stubborn;
       co_await never.wait();
     };
     auto program = [&]() -> task<> { co_await rota::when_all(stuck(), shielded()); };
     rota::runtime rt{options()};
     EXPECT_THROW(rt.run(program()), rota::deadlock);
-    EXPECT_EQ(rota_test::tracked::alive, 2);
+    EXPECT_EQ(rota::test::tracked::alive, 2);
   }
-  EXPECT_EQ(rota_test::tracked::alive, 0);
+  EXPECT_EQ(rota::test::tracked::alive, 0);
   EXPECT_FALSE(unwound);
 }
 
@@ -284,7 +284,7 @@ TEST_P(deadlock, does_not_end_a_runtime_before_its_blocking_calls) {
     rota::runtime rt{options()};
     EXPECT_THROW(rt.run(stuck()), rota::deadlock);
     rt.spawn(blocks());
-    ASSERT_TRUE(rota_test::eventually([&] { return begun.load(); }));
+    ASSERT_TRUE(rota::test::eventually([&] { return begun.load(); }));
   }
   EXPECT_TRUE(ended);
 }

@@ -18,12 +18,12 @@ using namespace std::chrono_literals;
 using rota::task;
 
 TEST(dump, of_an_idle_runtime_has_no_task) {
-  rota::runtime rt{rota_test::with_workers(1)};
+  rota::runtime rt{rota::test::with_workers(1)};
   EXPECT_EQ(rt.dump(), "0 tasks\n");
 }
 
 TEST(dump, shows_who_waits_for_what_and_where) {
-  rota::runtime rt{rota_test::with_workers(1)};
+  rota::runtime rt{rota::test::with_workers(1)};
   rota::async_event event;
   unsigned line = 0;
   auto inner = [&]() -> task<> {
@@ -63,7 +63,7 @@ TEST(dump, shows_who_waits_for_what_and_where) {
 }
 
 TEST(dump, can_be_taken_while_tasks_run_on_several_workers) {
-  rota::runtime rt{rota_test::with_workers(3)};
+  rota::runtime rt{rota::test::with_workers(3)};
   std::atomic<bool> enough{false};
   rota::channel<int> ch{1};
   auto pinger = [&]() -> task<> {
@@ -79,7 +79,7 @@ TEST(dump, can_be_taken_while_tasks_run_on_several_workers) {
     while (auto m = co_await ch.receive()) co_await rota::spawn(nothing());
   };
   std::jthread dumper([&] {
-    for (int i = 0; i < (rota_test::sanitized ? 100 : 1000); ++i) (void)rt.dump();
+    for (int i = 0; i < (rota::test::sanitized ? 100 : 1000); ++i) (void)rt.dump();
     enough = true;
   });
   auto program = [&]() -> task<> {

@@ -34,7 +34,7 @@ TEST_P(event, wakes_all_who_wait_and_lets_later_ones_pass) {
     co_await e.wait();
     EXPECT_TRUE(e.is_set());
   };
-  rota::run(program(), rota_test::with_workers(GetParam()));
+  rota::run(program(), rota::test::with_workers(GetParam()));
   EXPECT_EQ(woken, 100);
 }
 
@@ -54,13 +54,13 @@ TEST_P(event, that_was_reset_is_waited_for_again) {
       co_await h;
     }
   };
-  rota::run(program(), rota_test::with_workers(GetParam()));
+  rota::run(program(), rota::test::with_workers(GetParam()));
 }
 
 TEST_P(event, can_be_set_by_a_plain_thread) {
   rota::async_event e;
   auto program = [&]() -> task<> { co_await e.wait(); };
-  rota::runtime rt{rota_test::with_workers(GetParam())};
+  rota::runtime rt{rota::test::with_workers(GetParam())};
   std::jthread thread([&e, expected = rota::outside{rt}] { e.set(); });
   rt.run(program());
 }
@@ -79,7 +79,7 @@ TEST_P(event, may_be_destroyed_by_the_task_that_it_woke) {
       co_await h;
     }
   };
-  rota::run(program(), rota_test::with_workers(GetParam()));
+  rota::run(program(), rota::test::with_workers(GetParam()));
 }
 
 }  // namespace

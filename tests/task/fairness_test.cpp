@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using rota::task;
 
 constexpr int hogs = 10;
-constexpr int rounds = rota_test::sanitized ? 200 : 2000;
+constexpr int rounds = rota::test::sanitized ? 200 : 2000;
 
 // The hogs, whoever runs the scenario, and the quiet task.
 constexpr std::uint64_t live = hogs + 2;
@@ -70,7 +70,7 @@ class fairness : public ::testing::Test {
 
   void run(task<> program, std::uint64_t tasks = live) {
     {
-      rota::runtime rt{rota_test::with_workers(1)};
+      rota::runtime rt{rota::test::with_workers(1)};
       rt.run(std::move(program));
       stats = rt.statistics();
     }
@@ -241,7 +241,7 @@ TEST_F(fairness, holds_beside_tasks_whose_awaits_are_always_ready) {
   auto dispatcher = [&]() -> task<> {
     while (!rota::this_task::stop_requested()) co_await ready.wait();
   };
-  rota::runtime rt{rota_test::with_workers(1)};
+  rota::runtime rt{rota::test::with_workers(1)};
   std::uint64_t longest = 0;
   auto program = [&]() -> task<> {
     std::vector<rota::join_handle<>> all;
@@ -270,7 +270,7 @@ TEST_F(fairness, holds_beside_tasks_that_call_without_end) {
     for (int i = 0; i < 20; ++i) co_await rota::suspend();
     for (auto& h : all) h.request_stop();
   };
-  rota::runtime rt{rota_test::with_workers(1)};
+  rota::runtime rt{rota::test::with_workers(1)};
   rt.run(program());
   EXPECT_LE(rt.statistics().max_ready_delay, live + rota::fairness_slack);
 }

@@ -21,7 +21,7 @@ using rota::task;
 
 class fork : public ::testing::TestWithParam<unsigned> {
  protected:
-  static rota::options options() { return rota_test::with_workers(GetParam()); }
+  static rota::options options() { return rota::test::with_workers(GetParam()); }
 };
 INSTANTIATE_TEST_SUITE_P(workers, fork, ::testing::Values(1u, 2u, 4u));
 
@@ -111,13 +111,13 @@ TEST_P(fork, join_rethrows_the_first_exception_of_a_child) {
 
 TEST_P(fork, an_exception_of_the_parent_waits_for_the_children) {
   std::atomic<int> ended{0};
-  auto child = [&](const rota_test::tracked&) -> task<> {
+  auto child = [&](const rota::test::tracked&) -> task<> {
     for (int i = 0; i < 5; ++i) co_await rota::suspend();
-    EXPECT_EQ(rota_test::tracked::alive, 1) << "what the child refers to is gone";
+    EXPECT_EQ(rota::test::tracked::alive, 1) << "what the child refers to is gone";
     ++ended;
   };
   auto parent = [&]() -> task<> {
-    rota_test::tracked local;
+    rota::test::tracked local;
     fork_scope forks;
     co_await forks.fork(child(local));
     co_await forks.fork(child(local));
@@ -190,16 +190,16 @@ TEST(fork, gives_way_to_other_tasks) {
   };
   auto program = [&]() -> task<> {
     auto h = rota::spawn(other());
-    co_await fib(rota_test::sanitized ? 18 : 24);
+    co_await fib(rota::test::sanitized ? 18 : 24);
     computed = true;
     co_await h;
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_GE(looks, 2);
 }
 
 TEST(fork, is_shared_among_workers) {
-  rota::runtime rt{rota_test::with_workers(4)};
+  rota::runtime rt{rota::test::with_workers(4)};
   for (int i = 0; i < 200 && rt.statistics().forks_taken == 0; ++i) rt.run(fib(20));
   EXPECT_GT(rt.statistics().forks_taken, 0u);
 }
@@ -219,7 +219,7 @@ TEST(fork, runs_the_child_first) {
     log += '2';
     co_await forks.join();
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_EQ(log, "0a1b2");
 }
 

@@ -18,7 +18,7 @@ using rota::task_group;
 class group : public ::testing::TestWithParam<unsigned> {
  protected:
   static rota::options options() {
-    return GetParam() == 0 ? rota_test::strict() : rota_test::with_workers(GetParam());
+    return GetParam() == 0 ? rota::test::strict() : rota::test::with_workers(GetParam());
   }
 };
 
@@ -132,7 +132,7 @@ TEST_P(group, when_the_joining_task_is_stopped_so_are_the_children) {
 TEST_P(group, an_exception_that_leaves_the_scope_stops_the_children_and_waits_for_them) {
   std::atomic<int> stopped{0};
   auto parent = [&]() -> task<> {
-    rota_test::tracked outlives_the_children;
+    rota::test::tracked outlives_the_children;
     task_group g;
     for (int i = 0; i < 3; ++i) g.spawn(until_stopped(stopped));
     co_await rota::suspend();

@@ -20,7 +20,7 @@ using rota::task;
 class guard : public ::testing::TestWithParam<unsigned> {
  protected:
   static rota::options options() {
-    return GetParam() == 0 ? rota_test::strict() : rota_test::with_workers(GetParam());
+    return GetParam() == 0 ? rota::test::strict() : rota::test::with_workers(GetParam());
   }
 };
 
@@ -160,7 +160,7 @@ TEST(guard, holds_when_its_task_goes_on_with_one_worker) {
     }
     co_await h;
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
 }
 
 TEST(guard, goes_on_in_the_order_of_waiting) {
@@ -177,13 +177,13 @@ TEST(guard, goes_on_in_the_order_of_waiting) {
     open = true;
     co_await g.join();
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_EQ(log, "abcdefgh");
 }
 
 TEST(guard, that_waits_costs_no_steps) {
   bool open = false;
-  rota::runtime rt{rota_test::with_workers(1)};
+  rota::runtime rt{rota::test::with_workers(1)};
   auto program = [&]() -> task<> { co_await rota::guard([&] { return open; }); };
   auto opener = [&]() -> task<> {
     const auto before = rt.statistics().points;
@@ -202,7 +202,7 @@ TEST(guard, that_waits_costs_no_steps) {
 
 TEST(guard, two_that_wait_do_not_keep_each_other_awake) {
   bool open = false;
-  rota::runtime rt{rota_test::with_workers(1)};
+  rota::runtime rt{rota::test::with_workers(1)};
   auto waits = [&]() -> task<> { co_await rota::guard([&] { return open; }); };
   auto opener = [&]() -> task<> {
     const auto before = rt.statistics().points;

@@ -54,12 +54,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using rota::task;
-using rota_test::tracked;
+using rota::test::tracked;
 
 class lifetime : public ::testing::TestWithParam<unsigned> {
  protected:
   static rota::options options() {
-    return GetParam() == 0 ? rota_test::strict() : rota_test::with_workers(GetParam());
+    return GetParam() == 0 ? rota::test::strict() : rota::test::with_workers(GetParam());
   }
   void TearDown() override { EXPECT_EQ(tracked::alive, 0); }
 };

@@ -33,7 +33,7 @@ TEST_P(mutex, has_one_holder_at_a_time_also_across_suspensions) {
     for (int i = 0; i < 10; ++i) g.spawn(adder());
     co_await g.join();
   };
-  rota::run(program(), rota_test::with_workers(GetParam()));
+  rota::run(program(), rota::test::with_workers(GetParam()));
   EXPECT_EQ(value, 2000);
 }
 
@@ -51,7 +51,7 @@ TEST_P(mutex, a_cancelled_wait_does_not_get_it) {
     co_await b;
     auto again = co_await m.lock();
   };
-  rota::run(program(), rota_test::with_workers(GetParam()));
+  rota::run(program(), rota::test::with_workers(GetParam()));
 }
 
 TEST(mutex, is_handed_over_first_come_first_served) {
@@ -74,7 +74,7 @@ TEST(mutex, is_handed_over_first_come_first_served) {
     last.unlock();
     co_await g.join();
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_EQ(log, "abcdef!");
 }
 
@@ -91,7 +91,7 @@ TEST(mutex, the_guard_can_be_moved) {
     b.unlock();
     co_await h;
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
 }
 
 }  // namespace

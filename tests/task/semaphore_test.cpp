@@ -37,7 +37,7 @@ TEST_P(semaphore, never_has_more_holders_than_permits) {
     for (int i = 0; i < 10; ++i) g.spawn(user());
     co_await g.join();
   };
-  rota::run(program(), rota_test::with_workers(GetParam()));
+  rota::run(program(), rota::test::with_workers(GetParam()));
   EXPECT_LE(most, 3);
   EXPECT_EQ(inside, 0);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(slots.try_acquire()) << "a permit was lost";
@@ -62,7 +62,7 @@ TEST_P(semaphore, a_cancelled_wait_takes_no_permit) {
       EXPECT_EQ(s.try_acquire(), !got);
     }
   };
-  rota::run(program(), rota_test::with_workers(GetParam()));
+  rota::run(program(), rota::test::with_workers(GetParam()));
 }
 
 TEST(semaphore, is_served_first_come_first_served) {
@@ -80,7 +80,7 @@ TEST(semaphore, is_served_first_come_first_served) {
     EXPECT_FALSE(s.try_acquire()) << "a permit that was handed over was taken";
     co_await g.join();
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_EQ(log, "abcdef");
 }
 

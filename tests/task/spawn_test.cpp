@@ -19,8 +19,8 @@
 namespace {
 
 using rota::task;
-using rota_test::eventually;
-using rota_test::tracked;
+using rota::test::eventually;
+using rota::test::tracked;
 
 task<int> number(int n) { co_return n; }
 
@@ -36,7 +36,7 @@ task<> count(std::atomic<int>& counter) {
 
 class spawn : public ::testing::TestWithParam<unsigned> {
  protected:
-  rota::options options() const { return rota_test::with_workers(GetParam()); }
+  rota::options options() const { return rota::test::with_workers(GetParam()); }
 };
 
 INSTANTIATE_TEST_SUITE_P(workers, spawn, ::testing::Values(1u, 2u, 4u));
@@ -222,7 +222,7 @@ TEST(spawn, queues_the_new_task_behind_what_is_ready) {
     co_await a;
     co_await b;
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   EXPECT_EQ(log, "0ab1");
 }
 
@@ -263,7 +263,7 @@ TEST(spawn, counts_tasks_begun_and_ended) {
   auto program = [&]() -> task<> {
     for (int i = 0; i < 50; ++i) co_await rota::spawn(count(ran));
   };
-  rota::runtime rt{rota_test::with_workers(2)};
+  rota::runtime rt{rota::test::with_workers(2)};
   rt.run(program());
   EXPECT_TRUE(eventually([&] { return rt.statistics().finished == 51; }));
   EXPECT_EQ(rt.statistics().spawned, 51u);

@@ -82,7 +82,7 @@ struct world {
 
 // Runs the main block; gives the log.
 std::string log_of(world& w, task<> main, bool everybody_ends = true) {
-  rota::run(world::root(w, std::move(main), everybody_ends), rota_test::strict());
+  rota::run(world::root(w, std::move(main), everybody_ends), rota::test::strict());
   return w.log;
 }
 
@@ -361,7 +361,7 @@ TEST(strict_order, a_guard_reads_what_it_waits_for_when_it_is_visited) {
 }
 
 TEST(strict_order, has_one_worker_whatever_is_asked_for) {
-  rota::runtime rt{rota_test::strict().with_workers(4)};
+  rota::runtime rt{rota::test::strict().with_workers(4)};
   EXPECT_EQ(rt.workers(), 1u);
 }
 
@@ -393,7 +393,7 @@ TEST(strict_order, is_the_same_in_every_run) {
       g.spawn(worker('c'));
       co_await g.join();
     };
-    rota::run(main(), rota_test::strict());
+    rota::run(main(), rota::test::strict());
     return log;
   };
   const std::string first = run_once();

@@ -30,8 +30,8 @@ void for_each_seed(int seeds, F run) {
     run(std::strtoull(one, nullptr, 10));
     return;
   }
-  if (rota_test::sanitized) seeds /= 4;
-  if (rota_test::long_tests()) seeds *= 50;
+  if (rota::test::sanitized) seeds /= 4;
+  if (rota::test::long_tests()) seeds *= 50;
   for (int seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     run(static_cast<std::uint64_t>(seed));
@@ -139,7 +139,7 @@ TEST(task_stress, random_programs_end_and_their_sums_match) {
       for (int i = 0; i < 8; ++i) g.spawn(actor(w, random.next(), 3));
       co_await g.join();
     };
-    rota::run(program(), rota_test::with_workers(workers_of(seed)));
+    rota::run(program(), rota::test::with_workers(workers_of(seed)));
     while (auto m = w.ch.try_receive()) w.received += *m;
     EXPECT_EQ(w.sent, w.received);
     EXPECT_EQ(w.begun, w.ended);
@@ -173,7 +173,7 @@ TEST(task_stress, a_join_that_races_with_the_end_and_with_a_stop_ends_once) {
         co_await h;
       }
     };
-    rota::run(program(), rota_test::with_workers(workers_of(seed)));
+    rota::run(program(), rota::test::with_workers(workers_of(seed)));
     EXPECT_EQ(outcomes, 50);
   });
 }
@@ -215,7 +215,7 @@ TEST(task_stress, a_channel_whose_users_are_stopped_loses_nothing) {
       for (auto& h : users) EXPECT_THROW(co_await h, rota::cancelled);
       while (auto m = ch.try_receive()) received += *m;
     };
-    rota::run(program(), rota_test::with_workers(workers_of(seed)));
+    rota::run(program(), rota::test::with_workers(workers_of(seed)));
     EXPECT_EQ(sent, received);
   });
 }
@@ -245,7 +245,7 @@ TEST(task_stress, when_any_of_timers_and_events_stops_and_joins_the_losers) {
         EXPECT_EQ(inside, 0);
       }
     };
-    rota::run(program(), rota_test::with_workers(workers_of(seed)));
+    rota::run(program(), rota::test::with_workers(workers_of(seed)));
   });
 }
 
@@ -273,7 +273,7 @@ TEST(task_stress, timers_that_are_stopped_from_other_workers_end_once) {
       for (int i = 0; i < 4; ++i) g.spawn(user(random.next()));
       co_await g.join();
     };
-    rota::run(program(), rota_test::with_workers(workers_of(seed)));
+    rota::run(program(), rota::test::with_workers(workers_of(seed)));
     EXPECT_EQ(ended, 100);
   });
 }
@@ -294,30 +294,30 @@ task<long> tree_sum(int depth, std::uint64_t seed) {
 
 TEST(task_stress, forks_that_are_stolen_and_suspended_add_up) {
   for_each_seed(40, [](std::uint64_t seed) {
-    EXPECT_EQ(rota::run(tree_sum(6, seed), rota_test::with_workers(workers_of(seed))), 729);
+    EXPECT_EQ(rota::run(tree_sum(6, seed), rota::test::with_workers(workers_of(seed))), 729);
   });
 }
 
 TEST(task_stress, a_runtime_that_ends_amid_spawning_stops_everybody) {
   for_each_seed(40, [](std::uint64_t seed) {
     struct breeder {
-      static task<> breed(rota_test::tracked) {
+      static task<> breed(rota::test::tracked) {
         for (int i = 0; i < 3; ++i) {
           co_await rota::suspend();
           rota::spawn(forever({}));
         }
         for (;;) co_await rota::suspend();
       }
-      static task<> forever(rota_test::tracked) {
+      static task<> forever(rota::test::tracked) {
         for (;;) co_await rota::suspend();
       }
     };
     {
-      rota::runtime rt{rota_test::with_workers(workers_of(seed))};
+      rota::runtime rt{rota::test::with_workers(workers_of(seed))};
       for (int i = 0; i < 5; ++i) rt.spawn(breeder::breed({}));
       std::this_thread::sleep_for(std::chrono::microseconds(seed % 7 * 20));
     }
-    EXPECT_EQ(rota_test::tracked::alive, 0);
+    EXPECT_EQ(rota::test::tracked::alive, 0);
   });
 }
 
@@ -328,7 +328,7 @@ TEST(task_stress, spawning_from_many_threads_loses_no_task) {
       ++ran;
       co_return;
     };
-    rota::runtime rt{rota_test::with_workers(workers_of(seed)).with_at_exit(rota::at_exit::drain)};
+    rota::runtime rt{rota::test::with_workers(workers_of(seed)).with_at_exit(rota::at_exit::drain)};
     {
       std::vector<std::jthread> threads;
       for (int t = 0; t < 3; ++t) {
@@ -337,7 +337,7 @@ TEST(task_stress, spawning_from_many_threads_loses_no_task) {
         });
       }
     }
-    EXPECT_TRUE(rota_test::eventually([&] { return ran == 900; })) << rt.dump();
+    EXPECT_TRUE(rota::test::eventually([&] { return ran == 900; })) << rt.dump();
   });
 }
 

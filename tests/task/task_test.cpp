@@ -14,9 +14,9 @@
 namespace {
 
 using rota::task;
-using rota_test::tracked;
+using rota::test::tracked;
 
-constexpr int million = rota_test::sanitized ? 200'000 : 1'000'000;
+constexpr int million = rota::test::sanitized ? 200'000 : 1'000'000;
 
 task<int> answer() { co_return 42; }
 
@@ -127,7 +127,7 @@ TEST(task, is_called_within_the_step_of_its_caller) {
     co_await other;
     EXPECT_TRUE(other_ran);
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
 }
 
 TEST(task, can_be_assigned) {

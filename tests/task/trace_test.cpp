@@ -26,7 +26,7 @@ using rota::task;
 using rota::trace_summary;
 using rota::detail::trace_kind;
 using rota::detail::tracer;
-using rota_test::scratch_folder;
+using rota::test::scratch_folder;
 
 std::string what_is_thrown(auto f) {
   try {

@@ -23,7 +23,7 @@ struct alarms {
   std::vector<std::string> texts;
 
   rota::options options(std::chrono::milliseconds limit) {
-    auto o = rota_test::with_workers(1).with_watchdog(limit);
+    auto o = rota::test::with_workers(1).with_watchdog(limit);
     o.on_long_step = [this](const std::string& text) {
       std::lock_guard guard{mutex};
       texts.push_back(text);
@@ -42,7 +42,7 @@ TEST(watchdog, names_a_task_that_does_not_give_way_once) {
     rota::this_task::set_name("hog");
     co_await rota::suspend();
     // Until somebody has heard of it, and then for a while more.
-    EXPECT_TRUE(rota_test::eventually([&] { return heard.count() > 0; }));
+    EXPECT_TRUE(rota::test::eventually([&] { return heard.count() > 0; }));
     std::this_thread::sleep_for(30ms);
   };
   rota::run(program(), heard.options(5ms));

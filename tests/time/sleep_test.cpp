@@ -26,7 +26,7 @@ using clock = std::chrono::steady_clock;
 class sleep : public ::testing::TestWithParam<unsigned> {
  protected:
   static rota::options options() {
-    return GetParam() == 0 ? rota_test::strict() : rota_test::with_workers(GetParam());
+    return GetParam() == 0 ? rota::test::strict() : rota::test::with_workers(GetParam());
   }
 };
 INSTANTIATE_TEST_SUITE_P(workers, sleep, ::testing::Values(0u, 1u, 2u, 4u));
@@ -100,11 +100,11 @@ TEST(sleep, those_of_one_deadline_end_in_the_order_in_which_they_began) {
       EXPECT_EQ(log, "abcdefgh");
     }
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
 }
 
 TEST_P(sleep, a_million_with_half_of_them_cancelled_take_bounded_time) {
-  const int count = GetParam() != 1 ? 20'000 : rota_test::sanitized ? 100'000 : 1'000'000;
+  const int count = GetParam() != 1 ? 20'000 : rota::test::sanitized ? 100'000 : 1'000'000;
   std::atomic<int> ended{0};
   std::atomic<int> stopped{0};
   auto sleeper = [&](clock::time_point until) -> task<> {
@@ -225,7 +225,7 @@ TEST(sleep, accuracy_is_printed) {
       beyond.push_back((clock::now() - until) / 1ns);
     }
   };
-  rota::run(program(), rota_test::with_workers(1));
+  rota::run(program(), rota::test::with_workers(1));
   std::sort(beyond.begin(), beyond.end());
   std::printf("beyond a deadline in 100 us: median %.1f us, 99%% %.1f us\n",
               static_cast<double>(beyond[100]) / 1e3, static_cast<double>(beyond[198]) / 1e3);

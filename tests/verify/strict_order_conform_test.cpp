@@ -373,7 +373,7 @@ outcome run_programs(follower& follow, std::uint64_t most) {
   std::optional<rota::runtime> rt;
   while (seen.programs < most && seen.fault.empty()) {
     program p{follow, rota::test::seed() * most + seen.programs++};
-    if (!rt) rt.emplace(rota_test::strict());
+    if (!rt) rt.emplace(rota::test::strict());
     if (!p.run(*rt)) {
       ++seen.deadlocks;
       rt.reset();  // its tasks refer to the program
