@@ -1,9 +1,13 @@
 // What a behaviour runs: its function with the arguments, where the result goes, and what may stop
-// it, as they lie behind the slots of a behaviour. A function that returns a task is run as one.
+// it, as they lie behind the slots of a behaviour. A function that returns a task is run as one:
+//
+//   rota::when(a) << [](int& x) -> rota::task<> { co_await rota::sleep_for(1ms); ++x; };
 //
 // Promised: a body ends once, with a value, an exception or cancelled, also if its task is
 // destroyed where it waits. What the function captured ends while the cowns are still held; then
 // they are released; then the result is told.
+//
+// Threads: a body is run by one worker at a time.
 #ifndef ROTA_COWN_BODY_H
 #define ROTA_COWN_BODY_H
 

@@ -1,6 +1,11 @@
 // What when() gives, and what `<<` makes of it: a function and the cowns that it names, on their
 // way to become a behaviour. It is sent once: told to, awaited, converted to a when_result, or at
-// the end of its scope. Users need not name it (`when.h`).
+// the end of its scope. Users need not name it (`when.h`):
+//
+//   auto asked = rota::when(a) << [](int& x) { return x; };   // not sent yet
+//   const int x = co_await std::move(asked);
+//
+// Threads: a request belongs to the thread, or task, that made it.
 #ifndef ROTA_COWN_REQUEST_H
 #define ROTA_COWN_REQUEST_H
 

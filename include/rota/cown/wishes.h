@@ -1,8 +1,12 @@
 // What a behaviour names: single cowns and ranges of them, for reading or for writing, and how they
 // become the arguments of its function. Users see `each`; the rest serves when().
 //
+//   rota::when(accounts) << [](rota::each<int> all) { for (int& a : all) a += 1; };
+//
 // A wish gives words: the address of a cown, with the bit slot::reads if it is read. Sorted and
 // without repeats they are the slots of a behaviour.
+//
+// Threads: an `each` is for the behaviour that got it, while it runs.
 #ifndef ROTA_COWN_WISHES_H
 #define ROTA_COWN_WISHES_H
 
