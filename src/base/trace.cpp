@@ -216,8 +216,7 @@ class tracer::file {
 };
 
 tracer::tracer(unsigned workers) {
-  for (unsigned i = 0; i <= workers; ++i)
-    rings_.push_back(std::unique_ptr<trace_ring>(new trace_ring));
+  for (unsigned i = 0; i <= workers; ++i) rings_.push_back(std::make_unique<trace_ring>());
 }
 
 tracer::~tracer() { end(); }
@@ -276,7 +275,7 @@ void tracer::empty_rings() {
   for (std::size_t i = 0; i < rings_.size(); ++i) {
     const std::uint64_t taken = rings_[i]->take([&](const trace_record& r) { file_->add(i, r); });
     if (taken > trace_ring::size / 4) fills_ = true;
-    file_->lost(i, rings_[i]->lost_.load(sync::memory_order_relaxed));
+    file_->lost(i, rings_[i]->lost());
   }
   file_->settle(std::exchange(last_round_, began));
 }

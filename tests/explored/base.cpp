@@ -1,7 +1,11 @@
 // The cache of blocks. A block that two threads have at once shows as a data race on what they
 // write to it; one that stays behind, in what is reserved after the cache was closed.
+//
+// The ring of records. One that is read while it is written is a data race; one that is lost and
+// not counted, or taken twice, is missing in the sum.
 
 #include <rota/base/block_cache.h>
+#include <rota/base/record_ring.h>
 
 #include <array>
 #include <cstddef>
@@ -15,6 +19,7 @@ using namespace rota::scenarios;
 using rota::detail::block_alignment;
 using rota::detail::block_cache;
 using rota::detail::block_size;
+using rota::detail::record_ring;
 
 // A cache, and who needs a block that it does not have gets the next of `made`. What is written to
 // a block stands beside it, since the block itself may be gone.
@@ -101,10 +106,50 @@ void closed() {
   explore::check(d.cache.reserved() == 0, "a closed cache keeps nothing");
 }
 
+struct record {
+  number value{0};
+
+  record() = default;
+  record(const record&) = delete;
+  record& operator=(const record& other) {
+    value.set(other.value.get());
+    return *this;
+  }
+};
+
+// A thread writes more than fits; another takes what there is, twice, and the rest in the end.
+template <int Records>
+void records() {
+  record_ring<record> ring;
+  int taken = 0;
+  int last = 0;
+  const auto look = [&] {
+    ring.take([&](const record& r) {
+      explore::check(r.value.get() > last, "records come in order, each once");
+      last = r.value.get();
+      ++taken;
+    });
+  };
+  together writers;
+  writers.run([&] {
+    for (int i = 1; i <= Records; ++i) {
+      record r;
+      r.value.set(i);
+      ring.add(r);
+    }
+  });
+  look();
+  look();
+  writers.join();
+  look();
+  explore::check(taken + static_cast<int>(ring.lost()) == Records, "what is not taken is counted");
+}
+
 const add base{{
     {"base.blocks_closed", "two blocks are freed while the cache is closed", closed<2>, all()},
     {"base.blocks_trimmed", "a thread uses a block twice, another trims", trimmed, all()},
     {"base.blocks_wanted", "two threads want a block that is given back", wanted<2>, all()},
+    {"base.records_4", "four records in a ring of two, and who takes them", records<4>, all()},
 }};
 
 }  // namespace

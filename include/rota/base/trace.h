@@ -17,6 +17,7 @@
 #ifndef ROTA_BASE_TRACE_H
 #define ROTA_BASE_TRACE_H
 
+#include <rota/base/record_ring.h>
 #include <rota/base/sync.h>
 
 #include <chrono>
@@ -74,44 +75,7 @@ inline std::int64_t trace_time() noexcept {
 }
 
 // Written by one thread, read by the tracer's.
-class trace_ring {
- public:
-  void add(const trace_record& r) noexcept {
-    const std::uint64_t head = head_.load(sync::memory_order_relaxed);  // ours
-    // acquire: pairs with take(); what we overwrite has been read.
-    if (head - tail_.load(sync::memory_order_acquire) == size) {
-      lost_.store(lost_.load(sync::memory_order_relaxed) + 1, sync::memory_order_relaxed);
-      return;
-    }
-    records_[head % size] = r;
-    // release: pairs with take().
-    head_.store(head + 1, sync::memory_order_release);
-  }
-
- private:
-  friend class tracer;
-  static constexpr std::uint64_t size = std::uint64_t{1} << 16;  // some 5 MB
-
-  trace_ring() : records_(std::make_unique<trace_record[]>(size)) {}
-
-  // Calls f(record) for each that there is, and gives how many they were.
-  template <class F>
-  std::uint64_t take(F&& f) {
-    const std::uint64_t first = tail_.load(sync::memory_order_relaxed);  // ours
-    std::uint64_t tail = first;
-    // acquire: pairs with add().
-    const std::uint64_t head = head_.load(sync::memory_order_acquire);
-    for (; tail != head; ++tail) f(records_[tail % size]);
-    // release: pairs with add().
-    tail_.store(tail, sync::memory_order_release);
-    return tail - first;
-  }
-
-  const std::unique_ptr<trace_record[]> records_;
-  alignas(64) sync::atomic<std::uint64_t> head_{0};  // written by the owner
-  sync::atomic<std::uint64_t> lost_{0};              // the same
-  alignas(64) sync::atomic<std::uint64_t> tail_{0};  // written by the tracer
-};
+using trace_ring = record_ring<trace_record>;
 
 class tracer {
  public:
