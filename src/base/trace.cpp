@@ -178,8 +178,8 @@ class tracer::file {
     auto found = cowns_.find(r.subject);
     if (found == cowns_.end()) {
       if (cowns_.size() == most_tracks) return;
-      const auto track = out_.track("cown " + std::to_string(cowns_.size() + 1));
-      found = cowns_.emplace(r.subject, cown_track{track}).first;
+      const auto made = out_.track("cown " + std::to_string(cowns_.size() + 1));
+      found = cowns_.emplace(r.subject, cown_track{made}).first;
     }
     end_on_cown(r);  // a cown is one or the other
     out_.begin(found->second.id, r.at, {.name = what, .category = "cown"});
