@@ -237,16 +237,6 @@ void worker::take_mail(std::uint64_t since) {
   if (shared_) offer_work();
 }
 
-inline void worker::record_delay(const job* j) noexcept {
-  const auto delay =
-      static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed)) - j->ready_at;
-  // Short waits are counted one by one: finding the highest bit costs more than the rest of this.
-  if (delay < short_delays) [[likely]]
-    bump(delays_[delay]);
-  else
-    record_long_delay(delay);
-}
-
 [[gnu::noinline]] void worker::record_long_delay(std::uint32_t delay) noexcept {
   bump(long_delays_[static_cast<unsigned>(std::bit_width(delay))]);
   if (delay > max_delay_.load(sync::memory_order_relaxed))

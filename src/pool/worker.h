@@ -307,6 +307,16 @@ class alignas(64) worker {
   friend struct inspect;
 };
 
+inline void worker::record_delay(const job* j) noexcept {
+  const auto delay =
+      static_cast<std::uint32_t>(points_.load(sync::memory_order_relaxed)) - j->ready_at;
+  // Short waits are counted one by one: finding the highest bit costs more than the rest of this.
+  if (delay < short_delays) [[likely]]
+    bump(delays_[delay]);
+  else
+    record_long_delay(delay);
+}
+
 }  // namespace rota::detail
 
 #endif
