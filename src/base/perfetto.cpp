@@ -58,7 +58,6 @@ namespace track_descriptor {
 constexpr unsigned uuid = 1;
 constexpr unsigned name = 2;
 constexpr unsigned process = 3;
-constexpr unsigned thread = 4;
 constexpr unsigned parent = 5;
 }  // namespace track_descriptor
 namespace process_descriptor {
