@@ -254,7 +254,8 @@ void add_top(command& program) {
             .most = 200});
   c.footer([] {
     return "The program opens a door with rota::inspector. SEEN is how long a task has been seen "
-           "to wait, at least. What the daemon's jobs do: `rota job top`.";
+           "to wait, at least. Subscribers and servers have a row, timers and clients are counted "
+           "only. What the daemon's jobs do: `rota job top`.";
   });
   c.run([r] { return top(*r); });
 }

@@ -65,7 +65,8 @@ std::string text_of_file(const fs::path& path) {
 }  // namespace
 
 own_daemon::own_daemon(std::uint32_t max_active) : max_active_(max_active) {
-  std::string name = (fs::temp_directory_path() / "rota_tour_XXXXXX").string();
+  std::string name = (fs::temp_directory_path() / "rota_tour_").string();
+  name.append(6, 'X');  // what mkdtemp() replaces
   if (!::mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
   folder_ = name;
   fs::create_directory(folder_ / "jobs");
