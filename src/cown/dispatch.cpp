@@ -197,7 +197,7 @@ void dispatch::give_on(slot& s) noexcept { release(s); }
 
 // --- steps --------------------------------------------------------------------------------------
 
-void dispatch::send(behaviour& b) noexcept {
+[[gnu::always_inline]] inline void dispatch::send(behaviour& b) noexcept {
   if (b.count == 0) return ready(b);
   // The others' lines are left to those who use them, unless something may be the matter.
   const std::uint32_t count =
@@ -283,7 +283,7 @@ bool dispatch::put_on_pump(behaviour& b) noexcept {
   return false;
 }
 
-void dispatch::complete(behaviour& b) noexcept {
+[[gnu::always_inline]] inline void dispatch::complete(behaviour& b) noexcept {
   const std::uint32_t count = b.count;
   if (count == 0) return b.free();
   slot* const slots = b.slots();
@@ -509,17 +509,22 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   return true;
 }
 
-void send(behaviour& b, pool& home) noexcept {
-  if (b.count == 1 && dispatch::send_one(home, b)) [[likely]]
-    return;
-  dispatch{home}.send(b);
+void send(behaviour& b, pool& home) noexcept { dispatch{home}.send(b); }
+
+void send_one(behaviour& b, pool& home) noexcept {
+  if (!dispatch::send_one(home, b)) [[unlikely]]
+    send(b, home);
 }
 
 void complete(behaviour& b) noexcept {
   const dispatch::stage at = dispatch::stop_running(b);
-  if (b.count == 1 && dispatch::complete_one(at.home, at.here, b)) [[likely]]
-    return;
-  dispatch{at.home}.complete(b);
+  dispatch{at.home, at.here}.complete(b);
+}
+
+void complete_one(behaviour& b) noexcept {
+  const dispatch::stage at = dispatch::stop_running(b);
+  if (!dispatch::complete_one(at.home, at.here, b)) [[unlikely]]
+    complete(b);
 }
 
 }  // namespace rota::detail

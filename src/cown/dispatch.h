@@ -29,6 +29,8 @@ class dispatch {
     if (worker_ && &worker_->home() != &home) [[unlikely]]
       worker_ = nullptr;
   }
+  // `w` is the worker of `home` that runs here, or null.
+  dispatch(pool& home, worker* w) noexcept : home_(home), worker_(w) {}
   dispatch(const dispatch&) = delete;
   dispatch& operator=(const dispatch&) = delete;
 

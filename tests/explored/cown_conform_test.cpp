@@ -393,7 +393,10 @@ class program {
     slots_[index] = b.slots();
     const byte me = bit(explore::this_thread_index());
     now_.inside |= me;
-    rota::detail::send(b, rota::detail::home_here());
+    if (b.count == 1)
+      rota::detail::send_one(b, rota::detail::home_here());
+    else
+      rota::detail::send(b, rota::detail::home_here());
     now_.inside &= static_cast<byte>(~me);
     now_.returned |= bit(index);
   }
@@ -404,7 +407,10 @@ class program {
     const byte me = bit(explore::this_thread_index());
     now_.inside |= me;
     now_.completing |= bit(index);
-    rota::detail::complete(b);
+    if (b.count == 1)
+      rota::detail::complete_one(b);
+    else
+      rota::detail::complete(b);
     now_.inside &= static_cast<byte>(~me);
     now_.completed |= bit(index);
   }

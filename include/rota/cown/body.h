@@ -159,7 +159,10 @@ struct body {
     body& self = in(b);
     const Sink sink = self.sink;
     self.~body();
-    complete(b);
+    if constexpr (fixed_slots == 1)
+      complete_one(b);
+    else
+      complete(b);
     sink.publish();
   }
 };

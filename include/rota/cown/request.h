@@ -52,8 +52,7 @@ class request {
   // Sends it now, unless that was done.
   void send() {
     if (!home_) return;
-    behaviour& b = make(discard{});
-    detail::send(b, *std::exchange(home_, nullptr));
+    send(make(discard{}));
   }
 
   // Sends it, and gives a handle of the result.
@@ -62,8 +61,7 @@ class request {
     ROTA_CHECK(home_, "a request is sent twice");
     auto* state = new result_state<result>(name_of<F>());
     when_result<result> handle{state};
-    behaviour& b = make(keep<result>{state});
-    detail::send(b, *std::exchange(home_, nullptr));
+    send(make(keep<result>{state}));
     return handle;
   }
 
@@ -139,6 +137,13 @@ class request {
   pool* take_home() noexcept { return std::exchange(home_, nullptr); }
 
  private:
+  void send(behaviour& b) noexcept {
+    pool& home = *std::exchange(home_, nullptr);
+    if constexpr (!has_range && sizeof...(W) == 1)
+      send_one(b, home);
+    else
+      detail::send(b, home);
+  }
   template <std::size_t... I>
   std::array<std::uintptr_t, sizeof...(W)> words_of(std::index_sequence<I...>) const noexcept {
     std::array<std::uintptr_t, sizeof...(W)> words{};
