@@ -24,6 +24,12 @@ class node::state : public detail::counted {
         name(std::move(n)),
         phase(held ? node_phase::starting : node_phase::running) {}
 
+  // The two halves of a client: what is asked, and the answers to those who do not wait.
+  struct client_ends {
+    counted_ptr<detail::client_state> calls;
+    counted_ptr<detail::client_base> answers;
+  };
+
   const counted_ptr<bus::state> on;
   const std::string name;
   const rota::group group;  // of all handlers that name none
@@ -32,7 +38,7 @@ class node::state : public detail::counted {
   // All below: guarded by mutex.
   node_phase phase;
   std::vector<counted_ptr<handler>> handlers;
-  std::vector<counted_ptr<detail::client_state>> clients;
+  std::vector<client_ends> clients;
   std::size_t prune_at = 64;
 
   detail::executor& home() const noexcept { return on->handlers; }
@@ -52,11 +58,19 @@ class node::state : public detail::counted {
   }
   void add(counted_ptr<handler> h) {
     if (handlers.size() >= prune_at) {
+      std::erase_if(clients, [&](const client_ends& c) { return let_go(c); });
       std::erase_if(handlers, [&](const auto& old) { return home().schedule().is_over(*old); });
       prune_at = std::max<std::size_t>(64, 2 * handlers.size());
     }
     handlers.push_back(std::move(h));
     home().schedule().enlist();
+  }
+  // Nobody has the client any more, and all of its calls have ended and are answered. Then nobody
+  // can make another call. The last function may still run: the handler stays until that has ended.
+  bool let_go(const client_ends& c) const {
+    if (!c.calls->is_alone() || c.answers->has_events()) return false;
+    home().schedule().remove(*c.answers);
+    return true;
   }
   // One that was held because the node was about to start may find that it has started.
   void open(detail::handler& h) const {
@@ -191,8 +205,8 @@ std::pair<counted_ptr<detail::client_state>, counted_ptr<detail::client_base>> n
   state_->check_open();
   auto c = detail::make_counted<detail::client_state>(state_->on, s.home, *state_->on->way, e,
                                                       max_pending);
-  state_->clients.push_back(c);
   state_->add(h);
+  state_->clients.push_back({c, h});
   return {std::move(c), std::move(h)};
 }
 
@@ -250,7 +264,7 @@ task<void> node::drain() {
 }
 
 void node::stop() noexcept {
-  std::vector<counted_ptr<detail::client_state>> clients;
+  std::vector<state::client_ends> clients;
   std::vector<counted_ptr<handler>> handlers;
   {
     const std::lock_guard guard{state_->mutex};
@@ -258,7 +272,7 @@ void node::stop() noexcept {
     clients.swap(state_->clients);
     handlers.swap(state_->handlers);
   }
-  for (const auto& c : clients) c->close();
+  for (const auto& c : clients) c.calls->close();
   // First nothing new comes, then each is waited for.
   for (const auto& h : handlers) h->close();
   for (const auto& h : handlers) state_->home().remove(*h);

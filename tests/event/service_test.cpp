@@ -260,6 +260,44 @@ TEST_P(event_service, calls_that_nobody_waits_for_do_not_pile_up) {
   w.rt.run(program());
 }
 
+TEST_P(event_service, clients_that_nobody_has_do_not_pile_up) {
+  bus_world w{options()};
+  std::atomic<int> answers{0};
+  node n{w.bus, "n"};
+  n.serve<int, int>("/x", [](const int& i) { return i; });
+  async_event late;
+  n.serve<int, int>("/late", alone(), [&](int i) -> task<int> {
+    co_await late.wait();
+    co_return i;
+  });
+  auto kept = n.client<int, int>("/x");
+  const auto program = [&]() -> task<> {
+    // Nobody has these, but their answers are to come.
+    for (int i = 0; i < 10; ++i)
+      n.client<int, int>("/late").call(
+          i, 60s, [&](const call_result<int>& r) { answers += r.status() == call_status::ok; });
+    for (int i = 0; i < 1000; ++i) {
+      const auto ask = n.client<int, int>("/x");
+      auto r = co_await ask.call(i, 60s);
+      EXPECT_EQ(r.status(), call_status::ok);
+    }
+    for (int i = 0; i < 1000; ++i)
+      n.client<int, int>("/x").call(
+          i, 60s, [&](const call_result<int>& r) { answers += r.status() == call_status::ok; });
+  };
+  w.rt.run(program());
+  EXPECT_TRUE(eventually([&] { return answers == 1000; }));
+  late.set();
+  EXPECT_TRUE(eventually([&] { return answers == 1010; }));
+  // Those that were let go are found when others are made.
+  for (int i = 0; i < 3000; ++i) n.client<int, int>("/x");
+  EXPECT_LE(w.bus.statistics().handlers, 100u);
+  w.rt.run([&]() -> task<> {
+    auto r = co_await kept.call(1, 60s);
+    EXPECT_EQ(r.status(), call_status::ok);
+  }());
+}
+
 // --- calls inside handlers ----------------------------------------------------------------------
 
 TEST_P(event_service, a_handler_calls_a_service_of_its_own_node_and_group) {

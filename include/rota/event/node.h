@@ -123,7 +123,8 @@ class node {
     return add_server(e, o, std::move(h));
   }
 
-  // At most `max_pending` calls are under way at once.
+  // At most `max_pending` calls are under way at once. A client that nobody has any more is let go
+  // once its calls have ended, so one may as well be made for each call.
   template <class Request, class Reply>
   rota::client<Request, Reply> client(std::string service, std::size_t max_pending = 64,
                                       const handler_options& o = {}) {
