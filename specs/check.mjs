@@ -1,9 +1,9 @@
 // Checks the specs in this folder with tla-checker and prints a verdict for each run.
 //
 //   node specs/check.mjs                                  all of runs.txt
-//   node specs/check.mjs --quick                          those of at most 1,500 states; of
+//   node specs/check.mjs --quick                          those of at most 600 states; of
 //                                                         backpressure, coop and scheduler_built,
-//                                                         whose states take long, 500
+//                                                         whose states take long, 300
 //   node specs/check.mjs --program build/release/bin/rota   ... and compares with `rota check`
 //   node specs/check.mjs run_queue                        of one spec
 //   node specs/check.mjs run_queue Jobs=3 'Mutant="no_pin"'   one run, with trace
@@ -109,7 +109,7 @@ for (const line of readFileSync(join(here, 'runs.txt'), 'utf8').split('\n')) {
   const [run, model] = line.split('|');
   const [name, verdict, states, ...rest] = run.trim().split(/\s+/);
   if (only && only !== name) continue;
-  if (quick && !(Number(states) <= (slow.includes(name) ? 500 : 1500))) continue;
+  if (quick && !(Number(states) <= (slow.includes(name) ? 300 : 600))) continue;
   const result = check(name, rest);
   let right = result.verdict === verdict && (states === '-' || Number(states) === result.states);
   let second = '';

@@ -1,13 +1,13 @@
 // Places at which a test may have the daemon killed: ROTA_FAULT="after_commit:3" kills it with
 // SIGKILL when it comes to after_commit for the third time, and ROTA_FAULT="runner:5" its runners
-// at their fifth step (runner_wire.h). Only in builds with assertions: what is shipped knows
-// nothing of it.
+// at their fifth step (runner_wire.h). Only in builds with ROTA_FAULT_POINTS: what is shipped
+// knows nothing of it.
 #ifndef ROTA_JOB_FAULT_POINT_H
 #define ROTA_JOB_FAULT_POINT_H
 
 #include <cstdint>
 
-#ifdef ROTA_ASSERTIONS
+#ifdef ROTA_FAULT_POINTS
 #include <signal.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@
 
 namespace rota::job {
 
-#ifdef ROTA_ASSERTIONS
+#ifdef ROTA_FAULT_POINTS
 
 struct fault {
   std::string_view where;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """`rota serve` under kill -9: each due run is once in the ledger and, if it is said to have run, once in the world.
 
-  serve_crash_test.py ROTA [--rounds N] [--seed S]     50 rounds, or 1,000 with ROTA_LONG_TESTS
+  serve_crash_test.py ROTA [--rounds N] [--seed S] [--faults]     50 rounds, or 1,000 with ROTA_LONG_TESTS
 
 Each round starts the daemon on the same store and kills something at a random moment, or at one of the named
-places where it matters (ROTA_FAULT): the daemon, a runner, the server that makes runners, or several of them.
+places where it matters (ROTA_FAULT): the daemon, a runner, the server that makes runners, or several of them. With
+--faults the program is one that knows these places (ROTA_FAULT_POINTS), so the daemon has to die at one now and then.
 Programs write down that they start and end. In the end the ledger and what they wrote are compared:
 
   T1  no key (job, instant, attempt) twice; the instants of a job have no gap and no double
@@ -68,6 +69,7 @@ class World:
                 f'directory = "{self.folder}"\nrun = ["/bin/bash", "-c", """{text}"""]\n')
             os.chmod(self.jobs / f"{name}.toml", 0o600)
         self.daemon = None
+        self.faults = 0  # how often the daemon died at a named place
         self.log = open(self.folder / "log", "ab")
 
     def start(self, fault=None):
@@ -154,6 +156,7 @@ class World:
             except subprocess.TimeoutExpired:
                 fail(f"round {number}: the daemon does not drain")
         else:
+            self.faults += what == "fault" and self.daemon.poll() == -signal.SIGKILL
             self.kill_daemon()
         return what
 
@@ -264,6 +267,7 @@ def main():
     parser.add_argument("rota")
     parser.add_argument("--rounds", type=int, default=1000 if os.environ.get("ROTA_LONG_TESTS") else 50)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--faults", action="store_true")
     options = parser.parse_args()
     print(f"{options.rounds} rounds, --seed {options.seed}", flush=True)
     world = World(options.rota, options.seed)
@@ -276,7 +280,9 @@ def main():
                 print(f"{number + 1} rounds", flush=True)
         world.settle()
         counts, most = check(world)
-        print(f"killed: {dict(kinds)}; rows: {dict(counts)}; at most {most} of {CAP} at once")
+        if options.faults and options.rounds >= 20 and not world.faults:
+            fail(f"the daemon died at none of {DAEMON_FAULTS}: was it built with ROTA_FAULT_POINTS?")
+        print(f"killed: {dict(kinds)}, {world.faults} at a named place; rows: {dict(counts)}; at most {most} of {CAP} at once")
         keep = False
     finally:
         if keep:

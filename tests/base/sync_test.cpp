@@ -137,7 +137,7 @@ std::uint64_t store_buffering(std::uint64_t rounds, FenceA fence_a, FenceB fence
 
 TEST(sync, of_two_threads_with_light_and_heavy_fence_one_sees_the_other) {
   sync::prepare_fences();
-  const std::uint64_t rounds = rota::test::rounds(50'000, 20'000'000);
+  const std::uint64_t rounds = rota::test::rounds(20'000, 20'000'000);
   EXPECT_EQ(store_buffering(
                 rounds, [] { sync::light_fence(); }, [] { sync::heavy_fence(); }),
             0u)
@@ -146,7 +146,7 @@ TEST(sync, of_two_threads_with_light_and_heavy_fence_one_sees_the_other) {
 
 TEST(sync, of_two_threads_with_heavy_fences_one_sees_the_other) {
   sync::prepare_fences();
-  const std::uint64_t rounds = rota::test::rounds(50'000, 5'000'000);
+  const std::uint64_t rounds = rota::test::rounds(20'000, 5'000'000);
   EXPECT_EQ(store_buffering(
                 rounds, [] { sync::heavy_fence(); }, [] { sync::heavy_fence(); }),
             0u)
@@ -157,7 +157,7 @@ TEST(sync, of_two_threads_with_heavy_fences_one_sees_the_other) {
 // be too busy to show it in a short run, so only a long one insists.
 TEST(sync, without_fences_neither_may_see_the_other) {
   const auto nothing = [] { std::atomic_signal_fence(std::memory_order_seq_cst); };
-  const std::uint64_t rounds = rota::test::rounds(200'000, 5'000'000);
+  const std::uint64_t rounds = rota::test::rounds(50'000, 5'000'000);
   const std::uint64_t violations = store_buffering(rounds, nothing, nothing);
   std::printf("without fences: neither saw the other in %llu of %llu rounds\n",
               static_cast<unsigned long long>(violations), static_cast<unsigned long long>(rounds));
@@ -171,7 +171,7 @@ TEST(sync, only_two_light_fences_are_too_little_where_they_are_free) {
   sync::prepare_fences();
   if (!rota::real_sync::fences_are_asymmetric) GTEST_SKIP() << "the kernel has no membarrier";
   const auto light = [] { sync::light_fence(); };
-  const std::uint64_t rounds = rota::test::rounds(200'000, 5'000'000);
+  const std::uint64_t rounds = rota::test::rounds(50'000, 5'000'000);
   const std::uint64_t violations = store_buffering(rounds, light, light);
   std::printf("with light fences: neither saw the other in %llu of %llu rounds\n",
               static_cast<unsigned long long>(violations), static_cast<unsigned long long>(rounds));

@@ -403,7 +403,7 @@ class turmoil {
 };
 
 TEST(EngineRandom, EverythingAtOnce) {
-  const std::uint64_t seeds = rota::test::long_tests() ? 1'000 : 60;
+  const std::uint64_t seeds = rota::test::long_tests() ? 1'000 : rota::test::sanitized ? 15 : 60;
   std::size_t rows = 0;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
