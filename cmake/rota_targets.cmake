@@ -194,7 +194,8 @@ endfunction()
 # An executable for tests against the given library. Which of the libraries it is makes no difference
 # to the precompiled header, other than by its sync.h.
 # Those that ROTA_PLAIN_TESTS names are not optimised: with a sanitizer, tests take three times as long to
-# compile if they are, with g++ half as long again. It pays for those with many coroutines; those that compute much would lose more.
+# compile if they are, with g++ half as long again. It pays for those with many coroutines; those that
+# compute much would lose more.
 function(rota_add_test_executable target library)
   set(base rota)
   if(library MATCHES "^rota_(explored|shaken)$")
