@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "cown/dispatch.h"
 #include "explored/cown_hand.h"
@@ -352,6 +353,36 @@ void early_release() {
   explore::check(is_normal(c[0]) && is_normal(c[1]), "and leaves nothing behind");
 }
 
+// --- results -------------------------------------------------------------------------------------
+
+// The handle of a result goes while the behaviour ends: whoever is last takes the value along.
+void result_dropped() {
+  const auto c = make_cown<number>(0);
+  std::array<hand, 2> hands;
+  word gate{0};
+  job* taken = nullptr;
+  {
+    rota::when_result<std::unique_ptr<number>> result;
+    together others;
+    others.run([&] {
+      while (gate.load(std::memory_order_acquire) == 0) explore::pause();
+      hands[1].run(taken);
+      hands[1].run_all();
+    });
+    hands[0].act([&] {
+      result = when(c) << [](number& n) {
+        bump(n);
+        return std::make_unique<number>(n.get());
+      };
+      taken = hands[0].take();
+      gate.store(1, std::memory_order_release);
+    });
+    result = {};
+  }
+  explore::check(c.unguarded().get() == 1, "the behaviour runs");
+  explore::check(is_normal(c), "and leaves nothing behind");
+}
+
 using r = does<'r'>;
 using w = does<'w'>;
 
@@ -378,6 +409,7 @@ const add cowns{{
     {"cown.inherited", "a member gets its cowns on two threads", inherited<false>, all()},
     {"cown.inherited_reads", "... for reading", inherited<true>, all()},
     {"cown.early_release", "a cown is given back early", early_release, all()},
+    {"cown.result_dropped", "a result that nobody waits for", result_dropped, all()},
 }};
 
 }  // namespace
