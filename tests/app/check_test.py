@@ -120,6 +120,8 @@ class TheSeedsOwnSize(unittest.TestCase):
                 self.assertEqual(p["verdict"], "holds", p["name"])
 
     def test_propagation_needs_eager_unmuting(self):
+        if "ROTA_LONG_TESTS" not in os.environ:
+            self.skipTest("for long tests")
         size = ("--set", "Cowns=4", "--set", "BehaviourLimit=4", "--property", "deadlock_free")
         naive = answer("backpressure_naive", *size, status=1)
         self.assertEqual(naive["deadlocked_states"], 506)
