@@ -363,11 +363,11 @@ static_assert(largest_pooled_frame / frame_granule <= behaviour::size_mask);
 // Sends a behaviour: it takes its cowns and runs, or waits in a queue. The caller keeps the cowns
 // alive until this returns.
 void send(behaviour& b, pool& home) noexcept;
-void send_one(behaviour& b, pool& home) noexcept;  // who knows that there is one cown
+void send_one(behaviour& b, pool& home) noexcept;  // the same for one that has one cown
 
 // The behaviour has run: releases its cowns, or mutes them, and frees it.
 void complete(behaviour& b) noexcept;
-void complete_one(behaviour& b) noexcept;  // as above
+void complete_one(behaviour& b) noexcept;  // the same for one that has one cown
 
 // Gives one cown back before the end.
 void release_early(behaviour& b, cown_base& c);
