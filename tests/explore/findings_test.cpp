@@ -219,6 +219,24 @@ TEST(findings, a_livelock_in_which_values_change) {
       o);
 }
 
+// Who waits may see one old value after the other before it sees the newest.
+TEST(findings, a_spinner_that_sees_many_old_values_is_no_livelock) {
+  const auto program = [] {
+    explore::atomic<int> n{0};
+    explore::thread other([&] {
+      for (int i = 1; i <= 6; ++i) n.store(i, memory_order_relaxed);
+    });
+    while (n.load(memory_order_relaxed) != 6) explore::pause();
+    other.join();
+  };
+  expect_fine(program);
+  explore::options o;
+  o.how = strategy::random;
+  o.max_schedules = 10'000;
+  const explore::result r = explore::run(program, o);
+  EXPECT_FALSE(r.failed) << r.text();
+}
+
 TEST(findings, a_spinner_that_is_released_is_no_livelock) {
   expect_fine([] {
     explore::atomic<int> go{0};

@@ -270,9 +270,11 @@ void engine::read_message(location& l, std::size_t i, std::memory_order order) {
   message& m = l.messages[i];
   const unsigned self = running_index();
   tick& first = m.first_seen.known[self];
-  if (first != never && m.again[self] < most_again && i + 1 < l.messages.size() &&
-      !options_.merge_states)
+  const bool is_old = i + 1 < l.messages.size();
+  if (first != never && m.again[self] < most_again && is_old && !options_.merge_states)
     ++m.again[self];
+  // Who comes from one old value to the next gets somewhere, though nothing changes.
+  if (first == never && is_old) running_->idle_pauses = 0;
   first = std::min(first, running_->now.seen.known[self]);
   if (acquires(order))
     running_->now.join(m.released);
