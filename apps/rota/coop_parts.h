@@ -9,14 +9,12 @@
 #include <rota/coop/value.h>
 
 #include <cstdint>
-#include <fstream>
 #include <functional>
-#include <iostream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "command_line.h"
+#include "sink.h"
 
 namespace rota::app {
 
@@ -46,29 +44,6 @@ std::string read_source(const std::string& file);
 
 // The program under a semantics that its language has.
 coop::program compiled(const std::string& file, const coop::syntax_tree& tree, coop::semantics how);
-
-// A file that a command writes to, or standard output for "-", or nothing.
-class sink {
- public:
-  explicit sink(const std::string& path) : path_(path) {
-    if (path.empty() || path == "-") return;
-    file_.open(path, std::ios::binary);
-    if (!file_) throw bad_input("cannot write " + path);
-  }
-
-  explicit operator bool() const { return !path_.empty(); }
-  std::ostream& stream() { return path_ == "-" ? std::cout : file_; }
-
-  void close() {
-    if (path_.empty()) return;
-    stream().flush();
-    if (!stream()) throw std::runtime_error("cannot write " + path_);
-  }
-
- private:
-  std::string path_;
-  std::ofstream file_;
-};
 
 // The rules of the program's semantics; with the mistake of that name in them if there is one.
 coop::rule_table rules_with(const coop::program& p, const std::string& mutant);

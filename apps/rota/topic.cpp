@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <sstream>
 #include <stop_token>
 #include <string>
@@ -18,6 +19,7 @@
 #include "door.h"
 #include "interrupt.h"
 #include "message_json.h"
+#include "sink.h"
 #include "table_text.h"
 
 namespace rota::app {
@@ -350,8 +352,8 @@ std::string dot_text(const std::string& text) {
   return out + '"';
 }
 
-void print_dot(const ordered_json& g) {
-  std::cout << "digraph rota {\n  rankdir=LR;\n  node [fontname=\"sans-serif\"];\n";
+void write_graph(std::ostream& out, const ordered_json& g) {
+  out << "digraph rota {\n  rankdir=LR;\n  node [fontname=\"sans-serif\"];\n";
   std::vector<std::string> nodes;
   std::ostringstream arrows;
   const auto draw = [&](const std::string& what, const ordered_json& ends, bool from_node) {
@@ -363,31 +365,35 @@ void print_dot(const ordered_json& g) {
   };
   for (const auto& t : g.at("topics")) {
     const std::string what = dot_text("topic " + t.at("name").get<std::string>());
-    std::cout << "  " << what << " [shape=ellipse, label=" << dot_text(t.at("name")) << "];\n";
+    out << "  " << what << " [shape=ellipse, label=" << dot_text(t.at("name")) << "];\n";
     draw(what, t.at("publishers"), true);
     draw(what, t.at("subscribers"), false);
   }
   for (const auto& s : g.at("services")) {
     const std::string what = dot_text("service " + s.at("name").get<std::string>());
-    std::cout << "  " << what << " [shape=diamond, label=" << dot_text(s.at("name")) << "];\n";
+    out << "  " << what << " [shape=diamond, label=" << dot_text(s.at("name")) << "];\n";
     draw(what, s.at("clients"), true);
     draw(what, s.at("servers"), false);
   }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  for (const std::string& n : nodes) std::cout << n;
-  std::cout << arrows.str() << "}\n";
+  for (const std::string& n : nodes) out << n;
+  out << arrows.str() << "}\n";
 }
 
-int show_graph(const door_options& o, bool dot) {
-  if (dot && o.json) throw bad_input("--dot or --json, not both");
+int show_graph(const door_options& o, const std::string& dot) {
+  if (o.json && dot == "-")
+    throw bad_input("only one of --dot - and --json can go to standard output");
   door to{o};
   const ordered_json g = to.ask("graph");
+  if (!dot.empty()) {
+    sink out{dot};
+    write_graph(out.stream(), g);
+    out.close();
+  }
   if (o.json)
     std::cout << g.dump(2) << '\n';
-  else if (dot)
-    print_dot(g);
-  else
+  else if (dot != "-")
     print_graph(g);
   return 0;
 }
@@ -501,11 +507,14 @@ void add_service(command& program) {
 void add_graph(command& program) {
   struct graph_request {
     door_options door;
-    bool dot = false;
+    std::string dot;
   };
   auto r = std::make_shared<graph_request>();
   command& graph = program.add("graph", "who publishes, subscribes, serves and calls in a program");
-  graph.option({.name = "--dot", .help = "print a drawing for Graphviz", .value = &r->dot});
+  graph.option({.name = "--dot",
+                .type = "FILE",
+                .help = "write it as a drawing for Graphviz; - for standard output",
+                .value = &r->dot});
   add_door_options(graph, r->door);
   graph.footer([] { return door_help; });
   graph.run([r] { return show_graph(r->door, r->dot); });

@@ -139,11 +139,16 @@ class Look(WithRobot):
         self.assertRegex(text, r"(?m)^service /distance: robot/point -> float64\n  server +robot")
         whole = json.loads(self.fine("graph", "--json"))
         self.assertEqual(list(whole), ["topics", "services"])
-        dot = self.fine("graph", "--dot")
+        dot = self.fine("graph", "--dot", "-")
         self.assertIn('"node robot" -> "topic /pose";', dot)
         self.assertIn('"service /rest" -> "node robot";', dot)
         self.assertEqual(dot.count("{"), dot.count("}"))
-        self.assertIn("not both", self.refused("graph", "--dot", "--json"))
+        self.assertIn("only one", self.refused("graph", "--dot", "-", "--json"))
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "graph.dot"
+            self.assertIn("topic /pose: robot/pose", self.fine("graph", "--dot", str(file)))
+            self.assertEqual(file.read_text(), dot)
+            self.refused("graph", "--dot", str(file.parent / "none" / "graph.dot"))
 
     def test_where_the_door_is(self):
         self.assertIn("/pose", self.fine("topic", "list", given=False,
