@@ -1,6 +1,7 @@
 #include "pool/rest_policy.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rota::detail {
 
@@ -35,40 +36,42 @@ std::chrono::nanoseconds rest_policy::first_rest() const noexcept {
   return sync::is_explored ? longest_rest_ : std::min(trial, longest_rest_);
 }
 
-void rest_policy::count_from(sync::time_point now, std::uint64_t steps) noexcept {
-  began_ = now;
-  steps_ = steps;
-}
-
-double rest_policy::rate(sync::time_point now, std::uint64_t steps) const noexcept {
-  const double time = static_cast<double>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(now - began_).count());
-  return static_cast<double>(steps - steps_) / std::max(time, 1.0);
+double rest_policy::count::rate_until(sync::time_point now,
+                                      std::uint64_t steps_now) const noexcept {
+  const double time =
+      static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(now - at).count());
+  return static_cast<double>(steps_now - steps) / std::max(time, 1.0);
 }
 
 bool rest_policy::wants_rest(sync::time_point now, std::uint64_t steps) noexcept {
   if (!counts_) {
     counts_ = true;
-    count_from(now, steps);
+    began_ = {now, steps};
     due_ = now + trial;
     return false;
   }
   counts_ = false;
-  with_ = rate(now, steps);
-  count_from(now, steps);
+  with_ = began_.rate_until(now, steps);
+  began_ = glance_ = {now, steps};
   if (with_ >= least_rate) return true;
   due_ = now + between_;
   return false;
 }
 
+bool rest_policy::may_rest_on(sync::time_point now, std::uint64_t steps) noexcept {
+  const count last = std::exchange(glance_, {now, steps});
+  return last.rate_until(now, steps) >= least_rate;
+}
+
 bool rest_policy::rested(sync::time_point now, std::uint64_t steps, unsigned others,
                          bool whole) noexcept {
-  const bool is_of_use = with_ > rate(now, steps) * (1 + least_use / std::max(others, 1u));
+  const bool is_of_use =
+      with_ > began_.rate_until(now, steps) * (1 + least_use / std::max(others, 1u));
   if (whole && !is_of_use) {
     between_ = first_pause;
     rest_ = std::min(2 * rest_, longest_rest_);
     counts_ = true;
-    count_from(now, steps);
+    began_ = {now, steps};
     due_ = now + trial;
     return false;
   }

@@ -10,13 +10,15 @@
 //     ^                                 |no                                      |
 //     +---------------------------------+      works a little, and again  <------+
 //
-// Steps that take long cannot be slow for such reasons, so there is no trial. Nobody rests while
-// jobs wait long or come from outside; that is the worker's to see to.
+// Steps that take long cannot be slow for such reasons, so there is no trial, and a rest ends when
+// short steps become long ones. Nobody rests while jobs wait long or come from outside; that is the
+// worker's to see to.
 //
 // Threads: one worker's.
 #ifndef ROTA_POOL_REST_POLICY_H
 #define ROTA_POOL_REST_POLICY_H
 
+#include <rota/base/inspect.h>
 #include <rota/base/sync.h>
 
 #include <chrono>
@@ -39,6 +41,10 @@ class rest_policy {
   bool wants_rest(sync::time_point now, std::uint64_t steps) noexcept;
   std::chrono::nanoseconds rest_length() const noexcept { return rest_; }
 
+  // Who rests asks so often, in time: whether the others still take short steps.
+  static constexpr std::chrono::milliseconds glance{2};
+  bool may_rest_on(sync::time_point now, std::uint64_t steps) noexcept;
+
   // It has rested, while `others` did not. True: it was of use, or there is nothing to say, since
   // the rest was not whole, and the trial is over.
   bool rested(sync::time_point now, std::uint64_t steps, unsigned others, bool whole) noexcept;
@@ -48,19 +54,24 @@ class rest_policy {
 
  private:
   std::chrono::nanoseconds first_rest() const noexcept;
-  void count_from(sync::time_point now, std::uint64_t steps) noexcept;
-  double rate(sync::time_point now, std::uint64_t steps) const noexcept;
+
+  // How many steps there were, and when.
+  struct count {
+    sync::time_point at{};
+    std::uint64_t steps = 0;
+    double rate_until(sync::time_point now, std::uint64_t steps_now) const noexcept;
+  };
+
+  friend struct inspect;
 
   const std::chrono::nanoseconds longest_rest_;
   sync::time_point due_;
   std::chrono::nanoseconds between_;  // two trials
   std::chrono::nanoseconds rest_;
 
-  // What the count began with.
   bool counts_ = false;
-  sync::time_point began_{};
-  std::uint64_t steps_ = 0;
-
+  count began_;      // the trial, or the rest
+  count glance_;     // the last one
   double with_ = 0;  // steps a nanosecond before the rest
 };
 

@@ -51,7 +51,7 @@ constexpr unsigned looks_a_weighing = sync::is_explored ? 1 : 16;
 constexpr std::size_t backlog_size = 128;
 
 // How long jobs may wait in a queue whose owner works while somebody rests.
-constexpr auto patience = sync::is_explored ? 0us : 100us;
+constexpr auto patience = sync::is_explored ? 0us : 250us;
 
 // A lookout's naps double from here to there.
 constexpr auto first_nap = 1ms;
@@ -501,10 +501,16 @@ void worker::rest() noexcept {
     bump(rests_);
     const traced_pause traced{*this, trace_kind::rest};
     resting_.store(1, sync::memory_order_relaxed);
-    // If who calls us misses us, the end of the rest is near.
-    while (sync::now() < until && resting_.load(sync::memory_order_relaxed) != 0)
-      sync::futex_wait(resting_, 1, until);
-    whole = resting_.exchange(0, sync::memory_order_relaxed) != 0;
+    // If who calls us misses us, the next glance is near.
+    auto now = sync::now();
+    bool short_steps = true;
+    while (now < until && short_steps && resting_.load(sync::memory_order_relaxed) != 0) {
+      const auto glance = now + rest_policy::glance;
+      sync::futex_wait(resting_, 1, std::min(until, glance));
+      now = sync::now();
+      if (now >= glance) short_steps = rests_when_.may_rest_on(now, home_.points());
+    }
+    whole = resting_.exchange(0, sync::memory_order_relaxed) != 0 && short_steps;
   }
   home_.resting_.fetch_sub(1, sync::memory_order_relaxed);
   if (rests_when_.rested(sync::now(), home_.points(), home_.size() - resting, whole))

@@ -18,10 +18,23 @@
 #include "pool/test_job.h"
 #include "support/stress.h"
 
+namespace rota::detail {
+
+struct inspect {
+  // A worker that has found itself to be of no use rests for so long. From its own step.
+  static void rest(worker& w, std::chrono::nanoseconds length) {
+    w.rests_when_.rest_ = length;
+    w.rest();
+  }
+};
+
+}  // namespace rota::detail
+
 namespace {
 
 using namespace std::chrono_literals;
 using rota::options;
+using rota::detail::inspect;
 using rota::detail::job;
 using rota::detail::pool;
 using rota::detail::pool_hooks;
@@ -322,6 +335,43 @@ TEST(pool, a_job_stuck_in_the_next_slot_behind_a_long_step_is_taken_by_the_looko
                                  << " ms into the step";
     }
   }
+}
+
+detached rests(std::chrono::nanoseconds length) {
+  inspect::rest(this_worker(), length);
+  co_return;
+}
+
+// Queues the second, which anybody may take, while all others rest. A rest is short if all is well:
+// it may be over before we see it, so its beginning is what counts.
+detached queues_beside_a_rest(stuck_pair& pair, const pool& p) {
+  pair.first_began.store(true);
+  if (!wait_for([&] { return p.statistics().rests != 0; }, 5s)) pair.given_up.store(true);
+  const auto began = clock_type::now();
+  push_here(second(pair).job());
+  if (!wait_for([&] { return pair.second_ran.load(); }, 5s)) pair.given_up.store(true);
+  pair.took = clock_type::now() - began;
+  pair.ended.store(true);
+  co_return;
+}
+
+// A rest may be long, but who rests looks now and then whether steps have become long.
+TEST(pool, a_job_behind_a_long_step_does_not_wait_for_a_rest_to_end) {
+  std::vector<std::chrono::nanoseconds> times;
+  for (int i = 0; i < 5; ++i) {
+    stuck_pair pair;
+    pool p{with(2).with_longest_rest(60s), pool_hooks{}};
+    p.start();
+    p.post(queues_beside_a_rest(pair, p).job());
+    ASSERT_TRUE(wait_for([&] { return pair.first_began.load(); }));
+    p.post(rests(60s).job());
+    ASSERT_TRUE(wait_for([&] { return pair.ended.load(); }));
+    p.stop();
+    ASSERT_FALSE(pair.given_up.load()) << "a job waited for 5 s while a worker rested";
+    times.push_back(pair.took);
+  }
+  std::nth_element(times.begin(), times.begin() + 2, times.end());
+  EXPECT_LT(times[2], 100ms);
 }
 
 // A long step with a lookout for sure: somebody has taken a job out of its next slot, and with this

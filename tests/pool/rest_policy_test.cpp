@@ -82,6 +82,21 @@ TEST(RestPolicy, WhoBecomesOfUseIsLeftAlone) {
   EXPECT_FALSE(p.works(10ms));
 }
 
+TEST(RestPolicy, WhoRestsComesBackWhenStepsBecomeLong) {
+  made_up p;
+  p.works_until_tired();
+  // As many steps as short ones allow, and just not.
+  p.pass(rest_policy::glance, 0.21);
+  EXPECT_TRUE(p.policy.may_rest_on(p.now, p.steps));
+  p.pass(rest_policy::glance, 0.19);
+  EXPECT_FALSE(p.policy.may_rest_on(p.now, p.steps));
+  // Each glance is only at what happened since the last.
+  p.pass(rest_policy::glance, 10);
+  EXPECT_TRUE(p.policy.may_rest_on(p.now, p.steps));
+  p.pass(rest_policy::glance, 0);
+  EXPECT_FALSE(p.policy.may_rest_on(p.now, p.steps));
+}
+
 TEST(RestPolicy, LongStepsAreNoReasonToTry) {
   made_up p;
   p.with = p.without = 0.19;

@@ -60,10 +60,10 @@ class options {
 
   // Short steps that share what they touch can be slower on several cores than on fewer. A worker
   // that has tried, and found that the others get as much done without it, keeps away for a while
-  // and tries again: at most so long, and not while jobs wait for more than some 100 us behind
-  // short steps, or come from outside. Zero, as in programs that are explored: all workers always
-  // take part.
-  std::chrono::microseconds longest_rest{sync::is_explored ? 0 : 4000};
+  // and tries again: at most so long, and not while jobs wait for more than some 250 us behind
+  // short steps, or come from outside, nor for more than 4 ms once steps have become long. Zero, as
+  // in programs that are explored: all workers always take part.
+  std::chrono::microseconds longest_rest{sync::is_explored ? 0 : 32'000};
 
   // How many threads run_blocking() may use at once.
   unsigned blocking_threads = 256;
