@@ -231,12 +231,10 @@ struct batch_body {
     return *reinterpret_cast<batch_body*>(b.slots() + b.count);
   }
   static void run(void* frame) {
-    behaviour& b = behaviour::begin(frame);
+    behaviour& b = behaviour::resumed(frame);
+    if (b.says("of a batch")) return;
+    b.begin();
     batch_body& self = in(b);
-    if (b.is(behaviour::says_name)) {
-      b.link = reinterpret_cast<detail::job*>(const_cast<char*>("of a batch"));
-      return;
-    }
     const std::vector<behaviour*> members = std::move(self.members);
     self.~batch_body();
     detail::hand_down(b, members.data(), members.size());
@@ -269,7 +267,8 @@ void batch::send_members() {
     for (std::uint32_t i = 0; i < m->count; ++i) {
       const detail::slot& s = m->slots()[i];
       if (detail::cown_access::is_pinned(s.cown())) m->set(behaviour::on_pump);
-      words.push_back(reinterpret_cast<std::uintptr_t>(&s.cown()) | (s.word & detail::slot::reads));
+      words.push_back(reinterpret_cast<std::uintptr_t>(&s.cown()) |
+                      (s.word.get() & detail::slot::reads));
     }
   }
   const std::size_t n = detail::unique_words(words.data(), words.size());

@@ -22,7 +22,7 @@ struct cown_side {
   sync::atomic<std::uint32_t> refs{1};  // weak pointers, and the cown
 
   // The writer that waits until nobody reads. Published by cown_base::readers_.
-  slot* next_writer = nullptr;
+  sync::cell<slot*> next_writer;
 
   // --- the rest is guarded by the lock of the board ---
 
@@ -30,12 +30,12 @@ struct cown_side {
   std::vector<behaviour*> muted;
 
   // If this cown is muted: its place in its queue, which was not released.
-  slot* muted_at = nullptr;
+  sync::cell<slot*> muted_at;
 
   // Whom priority was passed on to, because the behaviour that holds this cown waits there; and how
   // many have passed theirs on to this one.
-  cown_base* urges = nullptr;
-  std::uint32_t urged = 0;
+  sync::cell<cown_base*> urges;
+  sync::cell<std::uint32_t> urged;
 
   // The same for behaviours that read this cown, of which there may be many.
   struct reader {
@@ -45,7 +45,7 @@ struct cown_side {
   };
   std::vector<reader> readers;
 
-  std::uint32_t pressure = 0;  // guards that are alive
+  sync::cell<std::uint32_t> pressure;  // guards that are alive
   wait_list admission;
   std::shared_ptr<pump_state> pinned_to;  // set before the cown is shared
 };

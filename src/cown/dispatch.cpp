@@ -15,11 +15,13 @@ namespace rota::detail {
 // --- queues -------------------------------------------------------------------------------------
 
 // A behaviour that waits is in one queue, which keeps that cown alive. Those that it has yet to
-// come to need a pointer each; as long as nobody waits, the sender's own are enough.
-inline void dispatch::hold_rest(behaviour& b, std::uint32_t from) noexcept {
-  if (b.is(behaviour::holding)) return;
+// come to need a pointer each; as long as nobody waits, the sender's own are enough. True: they had
+// theirs already.
+inline bool dispatch::hold_rest(behaviour& b, std::uint32_t from) noexcept {
+  if (b.is(behaviour::holding)) return true;
   for (slot *s = b.slots() + from, *end = b.slots() + b.count; s != end; ++s) s->cown().add_ref();
   b.set(behaviour::holding);
+  return false;
 }
 
 [[gnu::always_inline]] inline bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
@@ -40,17 +42,16 @@ inline void dispatch::hold_rest(behaviour& b, std::uint32_t from) noexcept {
     return wait_for_readers(b, i);
   }
   // The queue cannot become empty before we are linked. After that, b is somebody else's.
-  const bool held = b.is(behaviour::holding);
-  hold_rest(b, i + 1);
+  const bool held = hold_rest(b, i + 1);
   c.refs_.fetch_add(cown_base::one_sent - (held ? 1 : 0), sync::memory_order_relaxed);
-  link(*before, s);
+  link(*before, s.writer_name());
   return false;
 }
 
 // Takes the place behind another. After that the behaviour is somebody else's.
-inline void dispatch::link(slot& before, slot& s) noexcept {
+inline void dispatch::link(slot& before, std::uintptr_t name) noexcept {
   // release: who gives us the cown sees the behaviour.
-  before.next.store(s.name(), sync::memory_order_release);
+  before.next.store(name, sync::memory_order_release);
 }
 
 // First in the queue, but readers who are in no queue any more still read.
@@ -58,7 +59,7 @@ bool dispatch::wait_for_readers(behaviour& b, std::uint32_t i) noexcept {
   slot& s = b.slots()[i];
   cown_base& c = s.cown();
   hold_rest(b, i + 1);
-  c.side().next_writer = &s;
+  c.side().next_writer.set(&s);
   // release: the last reader sees next_writer. acquire: as in enqueue().
   if (c.readers_.fetch_add(1, sync::memory_order_acq_rel) != 0) return false;
   // They ended meanwhile. New ones line up behind us.
@@ -83,7 +84,7 @@ bool dispatch::enqueue_reader(behaviour& b, std::uint32_t i) noexcept {
   hold_rest(b, i + 1);
   c.refs_.fetch_add(cown_base::one_sent + own, sync::memory_order_relaxed);
   if (!before->is_read()) {
-    link(*before, s);
+    link(*before, s.name());
     return false;
   }
   // acquire: what the last writer wrote, by way of the reader before us.
@@ -151,7 +152,7 @@ void dispatch::release_reader(slot& s) noexcept {
   }
   std::uint32_t change = 0u - 2;
   if (next && !(next & slot::name_reads)) {
-    c.side().next_writer = &slot::named(next);
+    c.side().next_writer.set(&slot::named(next));
     change = 0u - 1;
   }
   // release: what we read comes before what the writer writes. acquire: shows the writer.
@@ -159,7 +160,7 @@ void dispatch::release_reader(slot& s) noexcept {
   const std::uint32_t left = c.readers_.fetch_add(change, sync::memory_order_seq_cst) + change;
   if (left == 1) {
     c.readers_.store(0, sync::memory_order_relaxed);
-    given(*c.side().next_writer);
+    given(*c.side().next_writer.get());
   } else if (left == 0 && c.is_high()) [[unlikely]] {
     pressure_board::get().went_idle(*this, c);
   }
@@ -199,14 +200,13 @@ void dispatch::give_on(slot& s) noexcept { release(s); }
 
 [[gnu::always_inline]] inline void dispatch::send(behaviour& b) noexcept {
   if (b.count == 0) return ready(b);
-  // The others' lines are left to those who use them, unless something may be the matter.
-  const std::uint32_t count =
-      pressure_board::is_alert() || cown_access::has_pinned() ? b.count : std::uint32_t{1};
-  bool special = false;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const cown_base& c = b.slots()[i].cown();
-    special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home_, c);
-  }
+  bool special = is_long(home_, b.slots()[0].cown());
+  // The lines of the cowns are left to those who use them, unless something may be the matter.
+  if (pressure_board::is_alert() || cown_access::has_pinned()) [[unlikely]]
+    for (std::uint32_t i = 0; i < b.count; ++i) {
+      const cown_base& c = b.slots()[i].cown();
+      special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home_, c);
+    }
   if (special && asks_board(b) ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
   finish();
 }
@@ -239,7 +239,7 @@ bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
     return pressure_board::get().pass_on(*this, b, i, overloaded);
   // release: the board may follow it.
   c.blocker_.store(&b.slots()[i + 1].cown(), sync::memory_order_release);
-  if ((pressure_board::look_at(c) & cown_base::pressing) || overloaded) [[unlikely]]
+  if (overloaded || (pressure_board::is_alert_now() && pressure_board::look_at(c))) [[unlikely]]
     return pressure_board::get().pass_on(*this, b, i, overloaded);
   return enqueue(b, i + 1);
 }
@@ -250,13 +250,14 @@ void dispatch::prerun(behaviour& b) noexcept {
   if (b.count == 1) {
     special = !keeps_priority(home_, last);
   } else {
-    unsigned states = last.state_.load(sync::memory_order_relaxed);
-    for (std::uint32_t i = 0; i + 1 < b.count; ++i) {
-      cown_base& c = b.slots()[i].cown();
-      c.blocker_.store(nullptr, sync::memory_order_relaxed);
-      states |= pressure_board::look_at(c);
+    slot* const end = &b.last();
+    for (slot* s = b.slots(); s != end; ++s)
+      s->cown().blocker_.store(nullptr, sync::memory_order_relaxed);
+    special = b.is(behaviour::listed) || is_long(home_, last);
+    if (pressure_board::is_alert_now()) [[unlikely]] {
+      special |= last.is(cown_base::pressing);
+      for (slot* s = b.slots(); s != end; ++s) special |= pressure_board::look_at(s->cown()) != 0;
     }
-    special = (states & cown_base::pressing) || b.is(behaviour::listed) || is_long(home_, last);
   }
   if (special) [[unlikely]]
     pressure_board::get().prerun(*this, b);
@@ -290,18 +291,18 @@ bool dispatch::put_on_pump(behaviour& b) noexcept {
   slot* const end = slots + count;
   slot& last = slots[count - 1];
   if (!last.is_released()) last.cown().one_left(!last.is_read());
-  // Either who waits for admission sees that there is room, or we see it.
-  sync::light_fence();
+  for (slot* s = slots; s != end; ++s)
+    will_write(reinterpret_cast<void*>(s->next.load(sync::memory_order_relaxed)));
   bool special = b.mutor != nullptr;
-  for (slot* s = slots; s != end; ++s) {
-    const std::uintptr_t next = s->next.load(sync::memory_order_relaxed);
-    if (next == slot::released) [[unlikely]]
-      continue;
-    // The priority of a cown has to be looked at when its queue becomes empty.
-    const bool goes_on = next && !s->is_read();
-    special |= s->cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
-    will_write(reinterpret_cast<void*>(next));
-  }
+  // Either who waits for admission sees that there is room, or we see it.
+  if (pressure_board::is_alert_now()) [[unlikely]]
+    for (slot* s = slots; s != end; ++s) {
+      const std::uintptr_t next = s->next.load(sync::memory_order_relaxed);
+      if (next == slot::released) continue;
+      // The priority of a cown has to be looked at when its queue becomes empty.
+      const bool goes_on = next && !s->is_read();
+      special |= s->cown().is(goes_on ? cown_base::awaited : cown_base::pressing);
+    }
   if (special) [[unlikely]] {
     pressure_board::get().complete(*this, b);
   } else {
@@ -458,7 +459,7 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
   c.refs_.fetch_add(cown_base::one_sent + (before ? 0 : 1), sync::memory_order_relaxed);
   if (before) {
-    link(*before, s);
+    link(*before, s.writer_name());
   } else if (c.readers_.load(sync::memory_order_acquire) == 0 || wait_for_readers(b, 0))
       [[likely]] {
     worker* const w = worker::here();

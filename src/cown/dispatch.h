@@ -115,7 +115,7 @@ class dispatch {
   static void empty_high(pool& home, cown_base& c) noexcept;
   static bool wait_for_readers(behaviour& b, std::uint32_t i) noexcept;
   void release_reader(slot& s) noexcept;
-  static void hold_rest(behaviour& b, std::uint32_t from) noexcept;
+  static bool hold_rest(behaviour& b, std::uint32_t from) noexcept;
   static std::uintptr_t next_of(slot& s) noexcept;
   void give(cown_base& c, slot& s) noexcept;
   void open(slot& s, bool is_ours) noexcept;
@@ -126,7 +126,7 @@ class dispatch {
   void prerun(behaviour& b) noexcept;
   void ready(behaviour& b) noexcept;
   void let_go_on() noexcept;
-  static void link(slot& before, slot& s) noexcept;
+  static void link(slot& before, std::uintptr_t name) noexcept;
   bool asks_board(behaviour& b) noexcept;
   static bool sender_can_be_muted(const pool& home) noexcept;
   static bool put_on_pump(behaviour& b) noexcept;

@@ -27,6 +27,10 @@ void remove_token(cown_side& mutor, const behaviour& token) noexcept {
   mutor.muted.pop_back();
 }
 
+void count(sync::cell<std::uint32_t>& n, int change) noexcept {
+  n.set(n.get() + static_cast<std::uint32_t>(change));
+}
+
 // Tokens will be taken one by one from the end. What they lead to is in the cache of whoever muted
 // them: much of it can come at the same time.
 void will_free(const std::vector<behaviour*>& tokens) noexcept {
@@ -124,8 +128,17 @@ namespace {
 void add(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
   state.fetch_or(static_cast<std::uint16_t>(bits), sync::memory_order_seq_cst);
 }
+
+// relaxed: a bit that is gone says nothing else. What look_at() has released goes on through this.
 void take(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
-  state.fetch_and(static_cast<std::uint16_t>(~bits), sync::memory_order_acq_rel);
+  state.fetch_and(static_cast<std::uint16_t>(~bits), sync::memory_order_relaxed);
+}
+
+// The same for a cown whose behaviour has ended and holds it still: nobody else looks at it without
+// the lock.
+void change_held(sync::atomic<std::uint16_t>& state, unsigned adds, unsigned takes) noexcept {
+  const unsigned now = state.load(sync::memory_order_relaxed);
+  state.store(static_cast<std::uint16_t>((now | adds) & ~takes), sync::memory_order_relaxed);
 }
 
 }  // namespace
@@ -149,8 +162,8 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
       else
         set_normal(c);
     }
-    const bool mutes =
-        c.is(cown_base::low) || (c.is(cown_base::high) && (overloaded || c.side().pressure != 0));
+    const bool mutes = c.is(cown_base::low) ||
+                       (c.is(cown_base::high) && (overloaded || c.side().pressure.get() != 0));
     if (mutes && !mutor) mutor = &c;
   }
   if (mutor) name_mutor(*running_behaviour(), b, *mutor);
@@ -192,6 +205,13 @@ void pressure_board::prerun(dispatch& d, behaviour& b) noexcept {
   for (std::uint32_t i = 0; i < b.count; ++i) admit(b.slots()[i].cown());
 }
 
+void pressure_board::end_urge(cown_side& side) noexcept {
+  cown_base* const to = side.urges.get();
+  if (!to) return;
+  side.urges.set(nullptr);
+  count(to->side().urged, -1);
+}
+
 // The behaviour waits no more, so nothing is urged for it.
 void pressure_board::forget_urges(behaviour& b) noexcept {
   for (std::uint32_t i = 0; i + 1 < b.count; ++i) {
@@ -199,13 +219,13 @@ void pressure_board::forget_urges(behaviour& b) noexcept {
     cown_side* const side = s.cown().side_.load(sync::memory_order_acquire);
     if (!side) continue;
     if (!s.is_read()) {
-      if (cown_base* to = std::exchange(side->urges, nullptr)) --to->side().urged;
+      end_urge(*side);
       continue;
     }
     const auto mine = std::find_if(side->readers.begin(), side->readers.end(),
                                    [&](const cown_side::reader& r) { return r.who == &b; });
     if (mine == side->readers.end()) continue;
-    if (mine->urges) --mine->waits_for->side().urged;
+    if (mine->urges) count(mine->waits_for->side().urged, -1);
     side->readers.erase(mine);
   }
   b.clear(behaviour::listed);
@@ -262,14 +282,14 @@ void pressure_board::settle_if_idle(dispatch& d, cown_base& c) {
 bool pressure_board::can_be_muted(const cown_base& c) noexcept {
   if (!c.is(cown_base::high)) return true;
   const cown_side* const side = c.side_.load(sync::memory_order_acquire);
-  return !side || (side->pressure == 0 && side->urged == 0);
+  return !side || (side->pressure.get() == 0 && side->urged.get() == 0);
 }
 
 // Whether `mutor` waits, over any number of others, for c.
 bool pressure_board::waits_for(const cown_base& mutor, const cown_base& c) noexcept {
   const cown_base* m = &mutor;
   while (m != &c && m->is(cown_base::low))
-    m = behaviour::of(*m->side_.load(sync::memory_order_acquire)->muted_at).mutor;
+    m = behaviour::of(*m->side_.load(sync::memory_order_acquire)->muted_at.get()).mutor;
   return m == &c;
 }
 
@@ -287,9 +307,9 @@ bool pressure_board::mute(behaviour& b) noexcept {
     const std::uintptr_t next = s.next.load(sync::memory_order_acquire);
     if (next && behaviour::of(slot::named(next)).is(behaviour::member)) continue;
     set_normal(c);
-    add(c.state_, cown_base::low);
+    change_held(c.state_, cown_base::low, 0);
     note(trace_kind::mute, c);
-    c.side().muted_at = &s;
+    c.side().muted_at.set(&s);
     ++muted;
   }
   if (muted == 0) return false;
@@ -308,18 +328,18 @@ void pressure_board::raise(dispatch& d, cown_base& first) {
     if (!c.is(cown_base::high)) {
       const bool muted = c.is(cown_base::low);
       set_high(c);
-      if (muted) unmute(d, *c.side().muted_at);
+      if (muted) unmute(d, *c.side().muted_at.get());
     }
     cown_side& side = c.side();
     const auto urge = [&](cown_base& to) {
-      ++to.side().urged;
+      count(to.side().urged, +1);
       todo.add(to);
     };
     // acquire: shows the cown there. It lives: its message cannot run without coming here.
     cown_base* const to = c.blocker_.load(sync::memory_order_acquire);
-    if (to && side.urges != to) {
-      ROTA_ASSERT(!side.urges, "a cown urges two others");
-      side.urges = to;
+    if (to && side.urges.get() != to) {
+      ROTA_ASSERT(!side.urges.get(), "a cown urges two others");
+      side.urges.set(to);
       urge(*to);
     }
     for (cown_side::reader& r : side.readers)
@@ -330,19 +350,28 @@ void pressure_board::raise(dispatch& d, cown_base& first) {
   }
 }
 
-std::size_t pressure_board::count_high(int change) noexcept {
-  const std::size_t now = high_.load(sync::memory_order_relaxed) + static_cast<std::size_t>(change);
-  high_.store(now, sync::memory_order_relaxed);
-  return now;
+// True: nobody was alert before, and perhaps not everybody is. A heavy fence has to follow.
+bool pressure_board::count_alarm() noexcept {
+  const std::size_t before = alarms_.load(sync::memory_order_relaxed);
+  alarms_.store(before + 1, sync::memory_order_relaxed);
+  if (before != 0 || alert_.load(sync::memory_order_relaxed)) return false;
+  alert_.store(true, sync::memory_order_relaxed);
+  return true;
+}
+
+void pressure_board::count_calm() noexcept {
+  const std::size_t left = alarms_.load(sync::memory_order_relaxed) - 1;
+  alarms_.store(left, sync::memory_order_relaxed);
+  if (left != 0) return;
+  const unsigned calms = calms_.load(sync::memory_order_relaxed) + 1;
+  calms_.store(calms % calms_until_rest, sync::memory_order_relaxed);
+  if (calms == calms_until_rest) alert_.store(false, sync::memory_order_relaxed);
 }
 
 void pressure_board::set_high(cown_base& c) {
   if (c.is(cown_base::high)) return;
-  if (count_high(+1) == 1 && !alert_.load(sync::memory_order_relaxed)) {
-    alert_.store(true, sync::memory_order_relaxed);
-    // Whoever has not seen it has written where it goes: we see that.
-    sync::heavy_fence();
-  }
+  // Whoever has not seen the alert has written where it goes: we see that.
+  if (count_alarm()) sync::heavy_fence();
   if (c.is(cown_base::low)) note(trace_kind::unmute, c);
   add(c.state_, cown_base::high);
   take(c.state_, cown_base::low);
@@ -353,17 +382,14 @@ void pressure_board::set_normal(cown_base& c) noexcept {
   if (!c.is(cown_base::high)) return;
   take(c.state_, cown_base::high);
   note(trace_kind::relief, c);
-  if (count_high(-1) != 0) return;
-  const unsigned calms = calms_.load(sync::memory_order_relaxed) + 1;
-  calms_.store(calms % calms_until_rest, sync::memory_order_relaxed);
-  if (calms == calms_until_rest) alert_.store(false, sync::memory_order_relaxed);
+  count_calm();
 }
 
 // What a cown is after a message has begun to run there, or the last one has left.
 void pressure_board::settle(dispatch& d, cown_base& c) {
   const cown_side* const side = c.side_.load(sync::memory_order_acquire);
-  const bool overloaded = d.is_long(c) || (side && side->pressure != 0);
-  if (overloaded || (side && side->urged != 0)) {
+  const bool overloaded = d.is_long(c) || (side && side->pressure.get() != 0);
+  if (overloaded || (side && side->urged.get() != 0)) {
     // Nobody holds c who might go on to another, so there is nothing to pass on.
     set_high(c);
     return;
@@ -390,7 +416,7 @@ void pressure_board::free_muted(dispatch& d, cown_base& first) {
         if (s.is_released() || !s.cown().is(cown_base::low)) continue;
         cown_base& c = s.cown();
         const bool is_long = d.is_long(c);
-        take(c.state_, cown_base::low);
+        change_held(c.state_, 0, cown_base::low);
         note(trace_kind::unmute, c);
         if (is_long)
           set_high(c);
@@ -431,7 +457,7 @@ void pressure_board::press(dispatch& d, cown_base& c, pressure_source& source) {
   c.add_ref();
   // Who has put pressure is expected to take it away.
   d.home().expect_outside(+1);
-  ++c.side().pressure;
+  count(c.side().pressure, +1);
   raise(d, c);
 }
 
@@ -469,7 +495,7 @@ void pressure_board::take_off(dispatch& d, pressure_source& source) noexcept {
   cown_base& c = *std::exchange(source.cown, nullptr);
   d.drop_later(c);
   cown_side& side = c.side();
-  --side.pressure;
+  count(side.pressure, -1);
   calm(d, c);
 }
 
@@ -478,9 +504,9 @@ void pressure_board::calm(dispatch& d, cown_base& c) {
   settle(d, c);
   if (c.is(cown_base::high)) return;
   cown_side& side = c.side();
-  if (cown_base* to = std::exchange(side.urges, nullptr)) --to->side().urged;
+  end_urge(side);
   for (cown_side::reader& r : side.readers)
-    if (std::exchange(r.urges, false)) --r.waits_for->side().urged;
+    if (std::exchange(r.urges, false)) count(r.waits_for->side().urged, -1);
   admit(c);
 }
 
@@ -489,15 +515,27 @@ bool pressure_board::has_room(const cown_base& c) noexcept {
          c.load() < std::max(1u, c.threshold_.load(sync::memory_order_relaxed));
 }
 
+void pressure_board::set_awaited(cown_base& c) noexcept {
+  if (c.is(cown_base::awaited)) return;
+  add(c.state_, cown_base::awaited);
+  count_alarm();
+}
+
+void pressure_board::end_awaited(cown_base& c) noexcept {
+  if (!c.is(cown_base::awaited)) return;
+  take(c.state_, cown_base::awaited);
+  count_calm();
+}
+
 bool pressure_board::await_room(cown_base& c, std::coroutine_handle<> leaf,
                                 void* awaiter) noexcept {
   std::lock_guard guard{mutex_};
-  add(c.state_, cown_base::awaited);
+  set_awaited(c);
   // Either a message that leaves sees that we wait, or we see that it has left.
   sync::heavy_fence();
   cown_side& side = c.side();
   if (!has_room(c) && begin_wait(side.admission, leaf, wait_kind::admission, awaiter)) return true;
-  if (side.admission.empty()) take(c.state_, cown_base::awaited);
+  if (side.admission.empty()) end_awaited(c);
   return false;
 }
 
@@ -505,7 +543,7 @@ void pressure_board::leave_room(cown_base& c) noexcept {
   std::lock_guard guard{mutex_};
   cown_side& side = c.side();
   end_wait(side.admission);
-  if (side.admission.empty()) take(c.state_, cown_base::awaited);
+  if (side.admission.empty()) end_awaited(c);
 }
 
 void pressure_board::let_in(cown_base& c) noexcept {
@@ -525,7 +563,7 @@ void pressure_board::admit(cown_base& c) noexcept {
     if (!next) break;
     make_ready(*next);
   }
-  if (side.admission.empty()) take(c.state_, cown_base::awaited);
+  if (side.admission.empty()) end_awaited(c);
 }
 
 void pressure_board::pin(cown_base& c, std::shared_ptr<pump_state> to) {

@@ -47,18 +47,22 @@ class pressure_board {
  public:
   static pressure_board& get() noexcept;
 
-  // The state of a cown that the caller holds, after it has changed the cown's blocker.
-  static unsigned look_at(cown_base& c) noexcept {
-    // Either we see that the board is on the alert, or it sees what we have written.
+  // False: no cown has high priority, so none is muted, and nobody waits for admission.
+  static bool is_alert() noexcept { return alert_.load(sync::memory_order_relaxed); }
+
+  // The same, after a message has left a queue, or a blocker has changed: either we see that the
+  // board is on the alert, or it sees what we have written.
+  static bool is_alert_now() noexcept {
     sync::light_fence();
-    if (!alert_.load(sync::memory_order_relaxed)) [[likely]]
-      return c.state_.load(sync::memory_order_relaxed);
-    // acq_rel: either raise() comes after us and sees the blocker, or we see what it did.
-    return c.state_.fetch_or(0, sync::memory_order_acq_rel);
+    return is_alert();
   }
 
-  // False: no cown has high priority, and so none is muted.
-  static bool is_alert() noexcept { return alert_.load(sync::memory_order_relaxed); }
+  // What presses a cown that the caller holds, after it has changed the cown's blocker.
+  static unsigned look_at(cown_base& c) noexcept {
+    // release: either raise() comes after us and sees the blocker, or we see its mark, and look
+    // closer under the lock.
+    return c.state_.fetch_or(0, sync::memory_order_release) & cown_base::pressing;
+  }
 
   // The steps, for behaviours that have to do with a cown that is not normal. send() and pass_on()
   // say whether the behaviour has got the cown that it asked for.
@@ -96,8 +100,9 @@ class pressure_board {
   static bool can_be_muted(const cown_base& c) noexcept;
   static bool waits_for(const cown_base& mutor, const cown_base& c) noexcept;
   bool mute(behaviour& b) noexcept;
-  static void admit(cown_base& c) noexcept;
+  void admit(cown_base& c) noexcept;
   static void forget_urges(behaviour& b) noexcept;
+  static void end_urge(cown_side& side) noexcept;
   void raise(dispatch& d, cown_base& first);
   void settle(dispatch& d, cown_base& c);
   void settle_if_idle(dispatch& d, cown_base& c);
@@ -108,13 +113,17 @@ class pressure_board {
   void unmute(dispatch& d, slot& s);
   static void release(dispatch& d, slot& s) noexcept;
 
-  std::size_t count_high(int change) noexcept;
+  bool count_alarm() noexcept;
+  void count_calm() noexcept;
+  void set_awaited(cown_base& c) noexcept;
+  void end_awaited(cown_base& c) noexcept;
   void set_high(cown_base& c);
   void set_normal(cown_base& c) noexcept;
   void take_off(dispatch& d, pressure_source& source) noexcept;
 
-  // Whether some cown may have high priority. Written under the lock. The fence that it takes to
-  // set this costs more than what it saves, so it stays set until no cown had priority many times.
+  // Whether some cown may have high priority, or be awaited. Written under the lock. The fence that
+  // it takes to set this costs more than what it saves, so it stays set until there was none many
+  // times.
   static inline sync::atomic<bool> alert_{false};
   static constexpr unsigned calms_until_rest = sync::is_explored ? 1 : 256;
 
@@ -122,8 +131,8 @@ class pressure_board {
 
   // Guarded by mutex_. Atomic only so that an explorer knows of them, since the board outlives what
   // it explores.
-  sync::atomic<std::size_t> high_{0};  // how many have high priority
-  sync::atomic<unsigned> calms_{0};    // how often that became none, since the alert
+  sync::atomic<std::size_t> alarms_{0};  // cowns of high priority, and those that are awaited
+  sync::atomic<unsigned> calms_{0};      // how often that became none, since the alert
   sync::atomic<pressure_source*> sources_{nullptr};
 };
 

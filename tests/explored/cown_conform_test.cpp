@@ -374,7 +374,8 @@ class program {
     j->frame.resume();
   }
   static void run_body(void* frame) {
-    behaviour& b = behaviour::begin(frame);
+    behaviour& b = behaviour::resumed(frame);
+    b.begin();
     const body mine = body_of(b);
     mine.home->act_as(mine.index, b);
   }

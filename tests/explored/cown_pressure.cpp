@@ -174,15 +174,17 @@ void raised_between() {
   }
 }
 
+enum class ending { alone, with_another, reading };
+
 // A sender that sees an old count finds a cown too long, and gives it priority, while the last
 // message there ends: whoever comes last takes the priority away, since what the sender sends waits
 // elsewhere.
-template <bool Reads>
+template <ending How>
 void raised_at_the_end() {
-  const auto c = ordered<2>();
+  const auto c = ordered<3>();
   const auto from = make_cown<number>(0);
   const auto other = make_cown<number>(0);
-  c[1].set_threshold(1);
+  c[2].set_threshold(1);
   std::array<hand, 3> hands;
   hands[2].press(other);  // so the board is on the alert, and senders look at all receivers
   hands[0].act([&] {
@@ -191,23 +193,27 @@ void raised_at_the_end() {
       others.run([&] {
         for (int i = 0; i < 2; ++i)
           hands[1].act([&] {
-            if (Reads)
-              when(read(c[1])) << look;
+            if constexpr (How == ending::reading)
+              when(read(c[2])) << look;
+            else if constexpr (How == ending::with_another)
+              when(c[1], c[2]) << [](number&, number& n) { bump(n); };
             else
-              when(c[1]) << bump;
+              when(c[2]) << bump;
           });
       });
       when(from) <<
-          [&](number&) { when(c[0], c[1]) << [](number& x, number& y) { bump(x), bump(y); }; };
+          [&](number&) { when(c[0], c[2]) << [](number& x, number& y) { bump(x), bump(y); }; };
       hands[0].run_all();
       others.join();
-      explore::check(is_normal(c[1]), "nobody has priority for nothing");
+      explore::check(is_normal(c[2]), "nobody has priority for nothing");
     };
   });
   hands[2].relieve();
-  explore::check(c[0].unguarded().get() == 1 && c[1].unguarded().get() == (Reads ? 1 : 3),
-                 "every behaviour runs");
-  for (const auto& x : {c[0], c[1], from, other}) explore::check(is_normal(x), "and all is normal");
+  explore::check(
+      c[0].unguarded().get() == 1 && c[2].unguarded().get() == (How == ending::reading ? 1 : 3),
+      "every behaviour runs");
+  for (const auto& x : {c[0], c[1], c[2], from, other})
+    explore::check(is_normal(x), "and all is normal");
 }
 
 // As raised_on_the_way(), for a behaviour that reads the cown which gets priority.
@@ -276,27 +282,69 @@ void pressed() {
   explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
 }
 
+// Somebody makes the first weak pointers to two cowns, without the lock, while f, which a hand
+// does, makes the board look at them. Both need the side of a cown, which either may make.
+template <class F>
+void weak_pointers_against(const std::array<cown_ptr<number>, 2>& c, F f) {
+  hand h;
+  together others;
+  others.run([&] {
+    for (const auto& each : c)
+      explore::check(!!rota::weak_cown_ptr<number>{each}.lock(), "it lives");
+  });
+  h.act(f);
+  others.join();
+  explore::check(is_normal(c[0]) && is_normal(c[1]), "nobody stays muted or overloaded");
+}
+
+// The second is overloaded when the behaviour comes there, and normal when it has ended.
+void weak_and_pressed() {
+  const auto c = ordered<2>();
+  c[1].set_threshold(0);
+  weak_pointers_against(
+      c, [&] { when(c[0], c[1]) << [](number& x, number& y) { bump(x), bump(y); }; });
+  explore::check(c[0].unguarded().get() == 1 && c[1].unguarded().get() == 1, "it runs");
+}
+
+// An overloaded cown is muted by another.
+void weak_and_muted() {
+  const auto c = ordered<2>();
+  for (const auto& each : c) each.set_threshold(0);
+  weak_pointers_against(c, [&] {
+    when(c[0]) << [&](number& n) {
+      bump(n);
+      when(c[1]) << bump;
+      when(c[1]) << bump;
+    };
+  });
+  explore::check(c[0].unguarded().get() == 1 && c[1].unguarded().get() == 2, "all run");
+}
+
 // --- whole runtimes ------------------------------------------------------------------------------
 
-// Gives the cown back before it ends, or with its end.
-template <bool Early>
 rota::task<> admitted(cown_ptr<number> c) {
-  c.set_threshold(1);
-  when(c) << [c](number& n) {
-    bump(n);
-    if (Early) rota::release(c);
-  };
   co_await rota::admit(c);
   when(c) << bump;
 }
 
+enum class leaving { alone, with_another, early };
+
 // A task that waits for room is let in when the behaviour before it has left: a wake-up that is
-// lost shows as rota::deadlock.
-template <bool Early>
+// lost shows as rota::deadlock. Both come from outside, so that two workers have them.
+template <leaving How>
 void admission() {
   rota::runtime rt{rota::options{}.with_workers(2)};
-  const auto c = make_cown<number>(0);
-  rt.run(admitted<Early>(c));
+  const auto both = ordered<2>();
+  const cown_ptr<number>& c = both[1];
+  c.set_threshold(1);
+  if constexpr (How == leaving::with_another)
+    when(rt, both[0], c) << [](number&, number& n) { bump(n); };
+  else
+    when(rt, c) << [c](number& n) {
+      bump(n);
+      if (How == leaving::early) rota::release(c);
+    };
+  rt.run(admitted(c));
   rt.quiesce();
   explore::check(c.unguarded().get() == 2, "every behaviour runs");
   explore::check(is_normal(c), "and leaves nothing behind");
@@ -310,15 +358,22 @@ const add pressed_cowns{{
     {"cown.raised_on_the_way", "priority against a hop", raised_on_the_way, all()},
     {"cown.raised_too_late", "priority against the end", raised_too_late, bounded(3, 3)},
     {"cown.raised_between", "priority against two hops", raised_between, all()},
-    {"cown.raised_at_the_end", "priority against the last message", raised_at_the_end<false>,
+    {"cown.raised_at_the_end", "priority against the last message",
+     raised_at_the_end<ending::alone>, pct(3, 2)},
+    {"cown.raised_at_the_end_pair", "... which needs another cown",
+     raised_at_the_end<ending::with_another>, pct(3, 2)},
+    {"cown.raised_at_the_end_read", "... which reads", raised_at_the_end<ending::reading>,
      pct(3, 2)},
-    {"cown.raised_at_the_end_read", "... which reads", raised_at_the_end<true>, pct(3, 2)},
     {"cown.reader_raised", "priority against a reader's hop", reader_raised, all()},
     {"cown.overloaded_waits", "an overloaded cown waits for a muted one", overloaded_waits,
      pct(3, 1)},
     {"cown.pressed", "pressure ends", pressed, all()},
-    {"cown.admission", "a task waits for room", admission<false>, pct(3, 1)},
-    {"cown.admission_early", "... that is given back early", admission<true>, pct(3, 1)},
+    {"cown.weak_and_pressed", "weak pointers against overload", weak_and_pressed, pct(3, 1)},
+    {"cown.weak_and_muted", "... and muting", weak_and_muted, pct(3, 1)},
+    {"cown.admission", "a task waits for room", admission<leaving::alone>, pct(3, 1)},
+    {"cown.admission_pair", "... that comes with another's", admission<leaving::with_another>,
+     pct(3, 1)},
+    {"cown.admission_early", "... that is given back early", admission<leaving::early>, pct(3, 1)},
 }};
 
 }  // namespace

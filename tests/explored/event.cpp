@@ -215,6 +215,7 @@ task<> late_joiner(bus& b) {
 struct parcel {
   parcel() : value(7) {}
   parcel(const parcel& other) : value(other.value.get()) {}
+  parcel(parcel&& other) : value(other.value.get()) { other.value.set(0); }
   number value;
 };
 
@@ -223,12 +224,12 @@ task<> owned(bus& b) {
   goal both{2};
   node n{b, "n"};
   auto out = n.advertise<parcel>("t");
-  const auto alone = rota::handler_options{}.with_group(rota::group{});
-  n.subscribe<parcel>("t", qos{}, alone, [&](const parcel& p) {
+  const auto alone = [] { return rota::handler_options{}.with_group(rota::group{}); };
+  n.subscribe<parcel>("t", qos{}, alone(), [&](const parcel& p) {
     explore::check(p.value.get() == 7, "nobody changes what others read");
     both.one();
   });
-  n.subscribe<parcel>("t", qos{}, alone, [&](rota::message<parcel> m) {
+  n.subscribe<parcel>("t", qos{}, alone(), [&](rota::message<parcel> m) {
     parcel mine = std::move(m).take();
     bump(mine.value);
     both.one();
@@ -314,8 +315,8 @@ task<> server_leaves(bus& b) {
   auto c = m.client<int, int>("s");
   auto other = rota::spawn(call_once(c, 1));
   leaving.remove();
+  co_await other;  // before another call, which would see to both
   co_await call_once(c, 2);
-  co_await other;
 }
 
 // The answer against the deadline: the call ends once, and what it says is so.
@@ -343,6 +344,34 @@ task<> call_stopped(bus& b) {
   } catch (const rota::cancelled&) {
     // Or it was answered before.
   }
+}
+
+// A handler that calls leaves its group to the others, also if its call has to wait: for one that
+// is answered when one of the others has run.
+task<> call_leaves_group(bus& b) {
+  goal answered{1};
+  rota::async_event asked, other_ran;
+  node n{b, "n"};
+  node m{b, "m"};
+  auto out = n.advertise<int>("t");
+  m.serve<int, int>("s", [&](const int& x) -> task<int> {
+    const int answer = x + 1;
+    asked.set();
+    co_await other_ran.wait();
+    co_return answer;
+  });
+  auto c = m.client<int, int>("s", 1);
+  n.subscribe<int>("t", qos{}, [&](const int& x) -> task<> {
+    co_await rota::suspend();
+    co_await call_once(c, x);
+    answered.one();
+  });
+  n.subscribe<int>("t", qos{}, [&](const int&) { other_ran.set(); });
+  auto first = rota::spawn(call_once(c, 1));
+  co_await asked.wait();
+  out.publish(2);
+  co_await answered.reached();
+  co_await first;
 }
 
 // A handler calls a service of its own group: the group is left and entered again.
@@ -466,6 +495,7 @@ const add events{{
      pct(3, 1)},
     {"event.call_stopped", "a stop against an answer", with_bus<call_stopped>, pct(3, 1)},
     {"event.call_inside", "a handler calls its own node", with_bus<call_inside>, pct(3, 1)},
+    {"event.call_leaves_group", "... and the others go on", with_bus<call_leaves_group>, pct(3, 1)},
     {"event.one_pending", "one call at a time", with_bus<one_pending>, pct(3, 1)},
     {"event.client_ends", "a client ends while it calls", with_bus<client_ends>, pct(3, 1)},
     {"event.timer_removed", "a timer is removed", with_bus<timer_removed>, pct(3, 1)},

@@ -102,10 +102,14 @@ struct body {
     return (behaviour::bytes(slots) + alignof(body) - 1) / alignof(body) * alignof(body);
   }
 
+  // For how many slots there is room: with repeated cowns there are fewer.
+  static std::size_t slots_of(const behaviour& b) noexcept {
+    return fixed_slots != dynamic ? fixed_slots : b.count;
+  }
+
   static body& in(behaviour& b) noexcept {
-    // With repeated cowns there are fewer than was room for.
-    const std::size_t room = fixed_slots != dynamic ? fixed_slots : b.count;
-    return *std::launder(reinterpret_cast<body*>(reinterpret_cast<std::byte*>(&b) + offset(room)));
+    return *std::launder(
+        reinterpret_cast<body*>(reinterpret_cast<std::byte*>(&b) + offset(slots_of(b))));
   }
 
   static constexpr std::size_t dynamic = ~std::size_t{0};
@@ -120,17 +124,17 @@ struct body {
 
   // What a worker calls.
   static void run(void* frame) {
-    behaviour& b = behaviour::begin(frame);
-    body& self = in(b);
-    if (b.is(behaviour::says_name)) [[unlikely]] {
-      b.link = reinterpret_cast<job*>(const_cast<char*>(name()));
+    behaviour& b = behaviour::resumed(frame);
+    const bool odd = b.is(behaviour::says_name | behaviour::is_dropped);
+    if (odd && b.says(name())) [[unlikely]]
       return;
-    }
-    if (b.is(behaviour::is_dropped) || self.stop.stop_requested()) [[unlikely]] {
+    b.begin();
+    body& self = in(b);
+    if (odd || self.stop.stop_requested()) [[unlikely]] {
       self.sink.cancel();
       return finish(b);
     }
-    if constexpr (fixed_slots > 1) b.will_touch_cowns();
+    if constexpr (fixed_slots > 1) b.will_touch_cowns(slots_of(b));
     bool begun = false;
     try {
       if constexpr (result::is_task) {

@@ -53,7 +53,7 @@ struct cown_type {
 struct slot {
   // The cown's address; in the low bits how it is accessed, in the high ones the slot's number
   // among those of its behaviour.
-  std::uintptr_t word = 0;
+  sync::cell<std::uintptr_t> word;
 
   // Who comes after us, by its name() here. A reader that has not got the cown yet holds `waiting`,
   // so that a reader behind it knows in one exchange whether the cown is open to readers. After the
@@ -71,24 +71,23 @@ struct slot {
   // The address, and whether it reads: a reader may outlive the reader behind it, and then must not
   // look at it.
   static constexpr std::uintptr_t name_reads = 2;
-  std::uintptr_t name() const noexcept {
-    return reinterpret_cast<std::uintptr_t>(this) | (is_read() ? name_reads : 0);
-  }
+  std::uintptr_t name() const noexcept { return writer_name() | (is_read() ? name_reads : 0); }
+  std::uintptr_t writer_name() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
   static slot& named(std::uintptr_t name) noexcept {
     return *reinterpret_cast<slot*>(name & ~name_reads);
   }
 
   cown_base& cown() const noexcept {
     constexpr std::uintptr_t mask = ((std::uintptr_t{1} << number_shift) - 1) & ~low_bits;
-    return *reinterpret_cast<cown_base*>(word & mask);
+    return *reinterpret_cast<cown_base*>(word.get() & mask);
   }
-  bool is_read() const noexcept { return (word & reads) != 0; }
-  bool is_first() const noexcept { return word >> number_shift == 0; }
+  bool is_read() const noexcept { return (word.get() & reads) != 0; }
+  bool is_first() const noexcept { return word.get() >> number_shift == 0; }
   bool is_released() const noexcept { return next.load(sync::memory_order_relaxed) == released; }
   void set_released() noexcept { next.store(released, sync::memory_order_relaxed); }
 
   void set(std::uintptr_t wish, std::size_t number) noexcept {
-    word = wish | (number < most_numbers ? number : most_numbers) << number_shift;
+    word.set(wish | (number < most_numbers ? number : most_numbers) << number_shift);
   }
 
   // The first slot of the same behaviour. A number that is too large says: so many to the left,
@@ -97,7 +96,7 @@ struct slot {
     slot* s = this;
     std::uintptr_t n;
     do {
-      n = s->word >> number_shift;
+      n = s->word.get() >> number_shift;
       s -= n;
     } while (n == most_numbers);
     return s;
@@ -296,21 +295,26 @@ struct behaviour : job {
     frame = std::coroutine_handle<>::from_address(static_cast<void*>(&run));
   }
 
-  // A worker resumes this frame: the behaviour begins, unless it is only asked for its name.
-  static behaviour& begin(void* frame) noexcept {
-    auto& b = *reinterpret_cast<behaviour*>(static_cast<std::byte*>(frame) - head_size());
-    if (!b.is(says_name)) [[likely]]
-      b.mutor = nullptr;
-    return b;
+  // The behaviour that a worker resumes by its frame: it says its name if asked for it, or begins.
+  static behaviour& resumed(void* frame) noexcept {
+    return *reinterpret_cast<behaviour*>(static_cast<std::byte*>(frame) - head_size());
   }
+  bool says(const char* name) noexcept {
+    if (!is(says_name)) [[likely]]
+      return false;
+    link = reinterpret_cast<job*>(const_cast<char*>(name));
+    return true;
+  }
+  void begin() noexcept { mutor = nullptr; }
   static behaviour& of(slot& s) noexcept { return *(reinterpret_cast<behaviour*>(s.first()) - 1); }
 
   slot* slots() noexcept { return reinterpret_cast<slot*>(this + 1); }
   slot& last() noexcept { return slots()[count - 1]; }
 
-  // All cowns are about to be used: their lines may as well come at the same time.
-  void will_touch_cowns() noexcept {
-    for (std::uint32_t i = 0; i < count; ++i) will_write(&slots()[i].cown());
+  // All cowns are about to be used: their lines may as well come at the same time. If some are
+  // repeated, the last slots of those that there was room for are null.
+  void will_touch_cowns(std::size_t room) noexcept {
+    for (std::size_t i = 0; i < room; ++i) will_write(&slots()[i].cown());
   }
 
   // The slot of a cown, or null.
