@@ -48,7 +48,7 @@ void measure(const keys& k, repetition& r, Submit submit) {
   auto options = rota::options{}
                      .with_workers(static_cast<unsigned>(k("threads", 2)))
                      .with_backpressure(k("backpressure", 1) != 0)
-                     .with_longest_rest(std::chrono::microseconds{k("rest_us", 4000)});
+                     .with_longest_rest(std::chrono::microseconds{k("rest_us", 32'000)});
   const bool show = k("stats", 0) != 0;
   r.start();
   {
