@@ -73,6 +73,10 @@ cown_base* cown_access::lock(cown_side& s) noexcept {
   return nullptr;
 }
 
+void cown_access::set_threshold(cown_base& c, std::uint32_t threshold) {
+  pressure_board::get().set_threshold(c, threshold);
+}
+
 void cown_access::pin(cown_base& c, std::shared_ptr<pump_state> to) {
   pressure_board::get().pin(c, std::move(to));
 }

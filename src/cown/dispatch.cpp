@@ -34,18 +34,45 @@ inline bool dispatch::hold_rest(behaviour& b, std::uint32_t from) noexcept {
   slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
   if (!before) {
     // A queue that is not empty has a pointer to its cown. Ours becomes that, if we hold one.
-    c.refs_.fetch_add(cown_base::one_sent + (b.is(behaviour::holding) ? 0 : 1),
-                      sync::memory_order_relaxed);
+    if (b.is(behaviour::holding))
+      c.one_came();
+    else
+      c.refs_.fetch_add(cown_base::one_sent + 1, sync::memory_order_relaxed);
     // acquire: what readers read comes before what we write.
     if (c.readers_.load(sync::memory_order_acquire) == 0) [[likely]]
       return true;
     return wait_for_readers(b, i);
   }
   // The queue cannot become empty before we are linked. After that, b is somebody else's.
-  const bool held = hold_rest(b, i + 1);
-  c.refs_.fetch_add(cown_base::one_sent - (held ? 1 : 0), sync::memory_order_relaxed);
+  if (hold_rest(b, i + 1))
+    c.refs_.fetch_add(cown_base::one_sent - 1, sync::memory_order_relaxed);
+  else
+    count_one(c, worker_);
   link(*before, s.writer_name());
   return false;
+}
+
+// Counts a message that its sender has put behind another. `w` is the worker here, or null.
+inline void dispatch::count_one(cown_base& c, const worker* w) noexcept {
+  if (is_ours(w, c))
+    c.one_came();
+  else
+    c.refs_.fetch_add(cown_base::one_sent, sync::memory_order_relaxed);
+}
+
+// Whether the behaviour that runs here holds c for writing. Only its first two cowns are looked at:
+// more would take longer than what it saves.
+inline bool dispatch::is_ours(const worker* w, const cown_base& c) noexcept {
+  job* j = nullptr;
+  if (w) [[likely]]
+    j = w->current();
+  else if (const stand_in* const here = stand_in::current())
+    j = here->running();
+  if (!j || !(j->state_.load(sync::memory_order_relaxed) & job::is_behaviour)) return false;
+  behaviour& sender = static_cast<behaviour&>(*j);
+  slot* const s = sender.slots();
+  if (sender.count > 0 && s[0].is_writer_of(c)) return !s[0].is_released();
+  return sender.count > 1 && s[1].is_writer_of(c) && !s[1].is_released();
 }
 
 // Takes the place behind another. After that the behaviour is somebody else's.
@@ -199,6 +226,7 @@ void dispatch::give_on(slot& s) noexcept { release(s); }
 // --- steps --------------------------------------------------------------------------------------
 
 [[gnu::always_inline]] inline void dispatch::send(behaviour& b) noexcept {
+  if (worker_) worker_->count_message();
   if (b.count == 0) return ready(b);
   bool special = is_long(home_, b.slots()[0].cown());
   // The lines of the cowns are left to those who use them, unless something may be the matter.
@@ -218,19 +246,19 @@ bool dispatch::asks_board(behaviour& b) noexcept {
 }
 
 // Only senders that have cowns are muted, and each only once.
-bool dispatch::sender_can_be_muted(const pool& home) noexcept {
+[[gnu::noinline]] bool dispatch::sender_can_be_muted(const pool& home) noexcept {
   const behaviour* const sender = running_behaviour();
   return sender && !sender->mutor && sender->count != 0 && home.mutes_senders();
 }
 
-void dispatch::go_on(behaviour& b, std::uint32_t i) noexcept {
+[[gnu::always_inline]] inline void dispatch::go_on(behaviour& b, std::uint32_t i) noexcept {
   for (; i + 1 < b.count; ++i)
     if (!pass_on(b, i)) return;
   prerun(b);
 }
 
 // The message leaves the queue of slot i, which it holds from now on, for the next.
-bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
+[[gnu::always_inline]] inline bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
   slot& s = b.slots()[i];
   cown_base& c = s.cown();
   const bool overloaded = is_long(home_, c);
@@ -244,7 +272,7 @@ bool dispatch::pass_on(behaviour& b, std::uint32_t i) noexcept {
   return enqueue(b, i + 1);
 }
 
-void dispatch::prerun(behaviour& b) noexcept {
+[[gnu::always_inline]] inline void dispatch::prerun(behaviour& b) noexcept {
   const cown_base& last = b.last().cown();
   bool special = false;
   if (b.count == 1) {
@@ -264,7 +292,7 @@ void dispatch::prerun(behaviour& b) noexcept {
   ready(b);
 }
 
-void dispatch::ready(behaviour& b) noexcept {
+[[gnu::always_inline]] inline void dispatch::ready(behaviour& b) noexcept {
   if (home_.drops_behaviours()) [[unlikely]]
     b.set(behaviour::is_dropped);
   if (b.is(behaviour::on_pump)) [[unlikely]]
@@ -417,8 +445,9 @@ void dispatch::drop(cown_base& c) noexcept {
 // Whether the cown has the priority that it should have when its next message begins. Between the
 // marks that is the board's to say: somebody may be about to give it priority, or not.
 inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexcept {
-  const unsigned state = c.state_.load(sync::memory_order_relaxed) & cown_base::pressing;
-  return state == (is_long(home, c, 0) ? unsigned{cown_base::high} : 0u);
+  const std::uint32_t state = c.state_.load(sync::memory_order_relaxed);
+  return (state & cown_base::pressing) ==
+         (is_newly_long(home, c, state) ? std::uint32_t{cown_base::high} : 0u);
 }
 
 [[gnu::always_inline]] inline void dispatch::start_one(pool& home, worker* w, behaviour& b,
@@ -447,24 +476,47 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   d.finish();
 }
 
+[[gnu::noinline]] void dispatch::send_pressed(pool& home, worker* w, behaviour& b) noexcept {
+  if (w) w->count_message();
+  dispatch d{home, w};
+  if (pressure_board::get().send(d, b)) d.go_on(b, 0);
+  d.finish();
+}
+
+[[gnu::noinline]] void dispatch::complete_pressed(pool& home, worker* w, behaviour& b) noexcept {
+  dispatch d{home, w};
+  b.slots()[0].cown().one_left(true);
+  pressure_board::get().complete(d, b);
+  d.finish();
+}
+
+[[gnu::noinline]] void dispatch::start_after_readers(pool& home, behaviour& b) noexcept {
+  if (wait_for_readers(b, 0)) prerun_alone(home, b);
+}
+
 [[gnu::always_inline]] inline bool dispatch::send_one(pool& home, behaviour& b) noexcept {
   slot& s = b.slots()[0];
   cown_base& c = s.cown();
-  const unsigned state = c.state_.load(sync::memory_order_relaxed);
+  const std::uint32_t state = c.state_.load(sync::memory_order_relaxed);
   if (s.is_read() || (state & cown_base::pinned)) [[unlikely]]
     return false;
+  worker* const here = worker::here();
+  worker* const w = here && &here->home() == &home ? here : nullptr;
   if (((state & (cown_base::high | cown_base::low)) || is_long(home, c, state)) &&
       sender_can_be_muted(home)) [[unlikely]]
-    return false;
+    return send_pressed(home, w, b), true;
+  if (w) w->count_message();
   slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
-  c.refs_.fetch_add(cown_base::one_sent + (before ? 0 : 1), sync::memory_order_relaxed);
   if (before) {
+    count_one(c, w);
     link(*before, s.writer_name());
-  } else if (c.readers_.load(sync::memory_order_acquire) == 0 || wait_for_readers(b, 0))
-      [[likely]] {
-    worker* const w = worker::here();
-    start_one(home, w && &w->home() == &home ? w : nullptr, b, c);
+    return true;
   }
+  c.refs_.fetch_add(cown_base::one_sent + 1, sync::memory_order_relaxed);
+  if (c.readers_.load(sync::memory_order_acquire) == 0) [[likely]]
+    start_one(home, w, b, c);
+  else
+    start_after_readers(home, b);
   return true;
 }
 
@@ -474,9 +526,10 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   cown_base& c = s.cown();
   std::uintptr_t next = s.next.load(sync::memory_order_acquire);
   // As in complete(). Who waits for admission is looked for below.
-  if (b.mutor || s.is_read() || next == slot::released ||
-      (!next && c.is(cown_base::high | cown_base::low))) [[unlikely]]
+  if (s.is_read() || next == slot::released) [[unlikely]]
     return false;
+  if (b.mutor || (!next && c.is(cown_base::high | cown_base::low))) [[unlikely]]
+    return complete_pressed(home, w, b), true;
   c.one_left(true);
   // Either who waits for admission sees that there is room, or we see it.
   sync::light_fence();

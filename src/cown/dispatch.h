@@ -93,10 +93,14 @@ class dispatch {
   static bool is_long(const pool& home, const cown_base& c) noexcept {
     return is_long(home, c, c.state_.load(sync::memory_order_relaxed));
   }
-  static bool is_long(const pool& home, const cown_base& c, unsigned state) noexcept {
-    const std::uint32_t threshold = c.threshold_.load(sync::memory_order_relaxed);
+  static bool is_long(const pool& home, const cown_base& c, std::uint32_t state) noexcept {
     const bool lasts = (state & (cown_base::high | cown_base::low)) != 0;
-    return c.load() > cown_base::mark(threshold, lasts) && home.mutes_senders();
+    return c.load() > cown_base::mark(state >> cown_base::threshold_shift, lasts) &&
+           home.mutes_senders();
+  }
+  // The same, whether or not it is overloaded already.
+  static bool is_newly_long(const pool& home, const cown_base& c, std::uint32_t state) noexcept {
+    return is_long(home, c, state & ~(cown_base::high | cown_base::low));
   }
 
   // While set, pointers are dropped later.
@@ -110,12 +114,17 @@ class dispatch {
   bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
   static bool keeps_priority(const pool& home, const cown_base& c) noexcept;
   static void start_one(pool& home, worker* w, behaviour& b, cown_base& c) noexcept;
+  static void start_after_readers(pool& home, behaviour& b) noexcept;
+  static void send_pressed(pool& home, worker* w, behaviour& b) noexcept;
+  static void complete_pressed(pool& home, worker* w, behaviour& b) noexcept;
   static void prerun_alone(pool& home, behaviour& b) noexcept;
   static void give_alone(pool& home, cown_base& c, slot& next) noexcept;
   static void empty_high(pool& home, cown_base& c) noexcept;
   static bool wait_for_readers(behaviour& b, std::uint32_t i) noexcept;
   void release_reader(slot& s) noexcept;
   static bool hold_rest(behaviour& b, std::uint32_t from) noexcept;
+  static void count_one(cown_base& c, const worker* w) noexcept;
+  static bool is_ours(const worker* w, const cown_base& c) noexcept;
   static std::uintptr_t next_of(slot& s) noexcept;
   void give(cown_base& c, slot& s) noexcept;
   void open(slot& s, bool is_ours) noexcept;

@@ -95,21 +95,14 @@ class todo_list {
 class pressure_board::locked {
  public:
   locked(pressure_board& board, dispatch& d) noexcept : board_(board), dispatch_(d) {
-    // The holder needs less time than a sleep would take.
-    constexpr int spins = sync::is_explored ? 0 : 4000;
-    bool is_ours = false;
-    for (int i = 0; i < spins && !is_ours; ++i) {
-      is_ours = board_.mutex_.try_lock();
-      if (!is_ours) sync::pause();
-    }
-    if (!is_ours) board_.mutex_.lock();
+    board_.lock_.lock();
     dispatch_.locked = true;
   }
   locked(const locked&) = delete;
   locked& operator=(const locked&) = delete;
   ~locked() {
     dispatch_.locked = false;
-    board_.mutex_.unlock();
+    board_.lock_.unlock();
   }
 
  private:
@@ -125,20 +118,21 @@ pressure_board& pressure_board::get() noexcept {
 namespace {
 
 // Read-modify-writes, since look_at() is one. seq_cst: see went_idle().
-void add(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
-  state.fetch_or(static_cast<std::uint16_t>(bits), sync::memory_order_seq_cst);
+void add(sync::atomic<std::uint32_t>& state, std::uint32_t bits) noexcept {
+  state.fetch_or(bits, sync::memory_order_seq_cst);
 }
 
 // relaxed: a bit that is gone says nothing else. What look_at() has released goes on through this.
-void take(sync::atomic<std::uint16_t>& state, unsigned bits) noexcept {
-  state.fetch_and(static_cast<std::uint16_t>(~bits), sync::memory_order_relaxed);
+void take(sync::atomic<std::uint32_t>& state, std::uint32_t bits) noexcept {
+  state.fetch_and(~bits, sync::memory_order_relaxed);
 }
 
 // The same for a cown whose behaviour has ended and holds it still: nobody else looks at it without
 // the lock.
-void change_held(sync::atomic<std::uint16_t>& state, unsigned adds, unsigned takes) noexcept {
-  const unsigned now = state.load(sync::memory_order_relaxed);
-  state.store(static_cast<std::uint16_t>((now | adds) & ~takes), sync::memory_order_relaxed);
+void change_held(sync::atomic<std::uint32_t>& state, std::uint32_t adds,
+                 std::uint32_t takes) noexcept {
+  const std::uint32_t now = state.load(sync::memory_order_relaxed);
+  state.store((now | adds) & ~takes, sync::memory_order_relaxed);
 }
 
 }  // namespace
@@ -156,7 +150,8 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
       // leave c without the lock, and the last of them may have done so unaware of this: so we look
       // again, before anybody else gets priority. is_idle() comes first: it shows who has left.
       set_high(c);
-      overloaded = !is_idle(c) && dispatch::is_long(d.home(), c, 0);
+      overloaded = !is_idle(c) &&
+                   dispatch::is_newly_long(d.home(), c, c.state_.load(sync::memory_order_relaxed));
       if (overloaded)
         raise(d, c);
       else
@@ -176,7 +171,9 @@ void pressure_board::name_mutor(behaviour& sender, behaviour& b, cown_base& muto
   for (std::uint32_t i = 0; i < sender.count; ++i) {
     const slot& s = sender.slots()[i];
     if (s.is_read() || s.is_released()) continue;
-    if (!can_be_muted(s.cown()) || b.find(s.cown())) return;
+    cown_base& c = s.cown();
+    if (!can_be_muted(c) || (b.count == 1 ? &c == &b.slots()[0].cown() : b.find(c) != nullptr))
+      return;
   }
   mutor.add_ref();
   sender.mutor = &mutor;
@@ -404,12 +401,17 @@ void pressure_board::settle(dispatch& d, cown_base& c) {
 // is too long has to do with that first.
 void pressure_board::free_muted(dispatch& d, cown_base& first) {
   todo_list todo{first};
-  while (const cown_base* const next = todo.take()) {
+  while (cown_base* const next = todo.take()) {
     cown_side* const side = next->side_.load(sync::memory_order_acquire);
-    while (side && !side->muted.empty()) {
+    if (!side || side->muted.empty()) continue;
+    // Each token has a pointer to its mutor. They go together.
+    next->refs_.fetch_sub(side->muted.size() - 1, sync::memory_order_relaxed);
+    d.drop_later(*next);
+    while (!side->muted.empty()) {
       will_free(side->muted);
       behaviour* const token = side->muted.back();
       side->muted.pop_back();
+      token->mutor = nullptr;
       for (std::uint32_t i = 0; i < token->count; ++i) {
         slot& s = token->slots()[i];
         // Those that it holds and has not muted are about to be released by complete().
@@ -463,7 +465,7 @@ void pressure_board::press(dispatch& d, cown_base& c, pressure_source& source) {
 
 void pressure_board::relieve(pressure_source& source) noexcept {
   // Its runtime may have ended, and the pressure with it.
-  std::unique_lock held{mutex_};
+  std::unique_lock held{lock_};
   if (!source.cown) return;
   dispatch d{*source.home};
   d.locked = true;
@@ -512,7 +514,14 @@ void pressure_board::calm(dispatch& d, cown_base& c) {
 
 bool pressure_board::has_room(const cown_base& c) noexcept {
   return !c.is(cown_base::high | cown_base::low) &&
-         c.load() < std::max(1u, c.threshold_.load(sync::memory_order_relaxed));
+         c.load() < std::max(1, cown_base::mark(c.threshold(), false));
+}
+
+void pressure_board::set_threshold(cown_base& c, std::uint32_t threshold) {
+  std::lock_guard guard{lock_};
+  const std::uint32_t change = std::min(threshold, cown_base::most_threshold) - c.threshold();
+  // A read-modify-write for the same reason as above.
+  c.state_.fetch_add(change << cown_base::threshold_shift, sync::memory_order_relaxed);
 }
 
 void pressure_board::set_awaited(cown_base& c) noexcept {
@@ -529,7 +538,7 @@ void pressure_board::end_awaited(cown_base& c) noexcept {
 
 bool pressure_board::await_room(cown_base& c, std::coroutine_handle<> leaf,
                                 void* awaiter) noexcept {
-  std::lock_guard guard{mutex_};
+  std::lock_guard guard{lock_};
   set_awaited(c);
   // Either a message that leaves sees that we wait, or we see that it has left.
   sync::heavy_fence();
@@ -540,14 +549,14 @@ bool pressure_board::await_room(cown_base& c, std::coroutine_handle<> leaf,
 }
 
 void pressure_board::leave_room(cown_base& c) noexcept {
-  std::lock_guard guard{mutex_};
+  std::lock_guard guard{lock_};
   cown_side& side = c.side();
   end_wait(side.admission);
   if (side.admission.empty()) end_awaited(c);
 }
 
 void pressure_board::let_in(cown_base& c) noexcept {
-  std::lock_guard guard{mutex_};
+  std::lock_guard guard{lock_};
   admit(c);
 }
 
@@ -556,9 +565,9 @@ void pressure_board::let_in(cown_base& c) noexcept {
 void pressure_board::admit(cown_base& c) noexcept {
   if (!c.is(cown_base::awaited) || c.is(cown_base::high | cown_base::low)) return;
   cown_side& side = c.side();
-  const std::uint32_t load = c.load();
-  const std::uint32_t limit = c.threshold_.load(sync::memory_order_relaxed);
-  for (std::uint32_t n = load; load == 0 || n < limit; ++n) {
+  const std::int32_t load = c.load();
+  const std::int32_t limit = cown_base::mark(c.threshold(), false);
+  for (std::int32_t n = load; load <= 0 || n < limit; ++n) {
     activity* const next = claim_first(side.admission);
     if (!next) break;
     make_ready(*next);
@@ -567,7 +576,7 @@ void pressure_board::admit(cown_base& c) noexcept {
 }
 
 void pressure_board::pin(cown_base& c, std::shared_ptr<pump_state> to) {
-  std::lock_guard guard{mutex_};
+  std::lock_guard guard{lock_};
   c.side().pinned_to = std::move(to);
   cown_access::has_pinned_.store(true, sync::memory_order_relaxed);
   add(c.state_, cown_base::pinned);

@@ -79,9 +79,12 @@ void pool::post(job* j) {
   visitors_.fetch_sub(1, sync::memory_order_release);
 }
 
-std::uint64_t pool::points() const noexcept {
-  std::uint64_t sum = 0;
-  for (const auto& w : workers_) sum += w->points();
+work_done pool::work() const noexcept {
+  work_done sum;
+  for (const auto& w : workers_) {
+    sum.steps += w->points();
+    sum.messages += w->messages();
+  }
   return sum;
 }
 

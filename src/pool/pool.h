@@ -185,11 +185,25 @@ class pool {
 
   void wake_one(unsigned waker) noexcept;
   void end_a_rest() noexcept;
-  std::uint64_t points() const noexcept;
+  work_done work() const noexcept;
 
-  // Trials of rests are one worker's at a time, since each changes what the others measure.
-  bool begin_trial() noexcept { return !trial_.exchange(true, sync::memory_order_relaxed); }
-  void end_trial() noexcept { trial_.store(false, sync::memory_order_relaxed); }
+  // Trials of rests are one worker's at a time, since each changes what the others measure. Whose
+  // is not renewed in time, since a step took long, may go to another. `mine` is what the last call
+  // has left there, at first zero. relaxed: nothing else comes with it.
+  bool claim_trial(std::int64_t& mine, sync::time_point now, sync::time_point until) noexcept {
+    std::int64_t there = trial_.load(sync::memory_order_relaxed);
+    const auto number = [](sync::time_point t) { return t.time_since_epoch().count() | 1; };
+    if (there != mine && there > number(now)) return false;
+    if (!trial_.compare_exchange_strong(there, number(until), sync::memory_order_relaxed,
+                                        sync::memory_order_relaxed))
+      return false;
+    mine = number(until);
+    return true;
+  }
+  void end_trial(std::int64_t& mine) noexcept {
+    trial_.compare_exchange_strong(mine, 0, sync::memory_order_relaxed, sync::memory_order_relaxed);
+    mine = 0;
+  }
 
   void release_watchers(worker& w);
   void check_quiet();
@@ -216,8 +230,8 @@ class pool {
   sync::atomic<int> observers_{0};
   sync::atomic<bool> stopping_{false};
   sync::atomic<unsigned> lookout_{idle_set::nobody};
-  sync::atomic<unsigned> resting_{0};  // how many workers rest
-  sync::atomic<bool> trial_{false};    // somebody tries whether it is of use
+  sync::atomic<unsigned> resting_{0};    // how many workers rest
+  sync::atomic<std::int64_t> trial_{0};  // until when somebody tries whether it is of use, or zero
   sync::atomic<int> outside_{0};
   sync::atomic<int> visitors_{0};  // threads of others inside of our functions
   sync::atomic<int> quiet_callers_{0};

@@ -47,6 +47,9 @@ constexpr auto search_time = 15us;
 // Looks between two looks at the clock, for whether it is time for a rest.
 constexpr unsigned looks_a_weighing = sync::is_explored ? 1 : 16;
 
+// Whoever has begun a trial and does not come back to it for so long leaves it to others.
+constexpr auto trial_patience = 2ms;
+
 // With more jobs in all queues nobody rests.
 constexpr std::size_t backlog_size = 128;
 
@@ -70,7 +73,7 @@ worker::worker(pool& home, unsigned index)
       strict_queue_(strict_ ? std::make_unique<strict_queue>() : nullptr),
       random_(index * 7919u + 1),
       may_rest_(shared_ && !strict_ && home.longest_rest_ > 0ns),
-      rests_when_(home.longest_rest_),
+      rests_when_(home.longest_rest_, sync::now()),
       seen_points_(home.workers_.capacity(), ~std::uint64_t{0}),
       named_(home.watched_) {}
 
@@ -450,14 +453,14 @@ void worker::weigh() noexcept {
   const auto now = sync::now();
   if (!rests_when_.is_due(now)) return;
   const bool on_trial = rests_when_.counts();
-  if (!others_work() || is_much_to_do() || (!on_trial && !home_.begin_trial())) {
-    if (on_trial) home_.end_trial();
+  if (!others_work() || is_much_to_do() || !home_.claim_trial(trial_, now, now + trial_patience)) {
+    if (on_trial) home_.end_trial(trial_);
     rests_when_.postpone(now);
-  } else if (rests_when_.wants_rest(now, home_.points())) {
+  } else if (rests_when_.wants_rest(now, home_.work())) {
     is_tired_ = true;
     give_away();
   } else if (on_trial) {
-    home_.end_trial();
+    home_.end_trial(trial_);
   }
 }
 
@@ -499,22 +502,25 @@ void worker::rest() noexcept {
     auto until = sync::now() + rests_when_.rest_length();
     if (timer_driver* t = home_.timers()) until = std::min(until, t->next(index_));
     bump(rests_);
+    home_.claim_trial(trial_, sync::now(), until + trial_patience);
     const traced_pause traced{*this, trace_kind::rest};
     resting_.store(1, sync::memory_order_relaxed);
     // If who calls us misses us, the next glance is near.
     auto now = sync::now();
-    bool short_steps = true;
-    while (now < until && short_steps && resting_.load(sync::memory_order_relaxed) != 0) {
+    auto seen = rest_policy::view::short_steps;
+    while (now < until && seen == rest_policy::view::short_steps &&
+           resting_.load(sync::memory_order_relaxed) != 0) {
       const auto glance = now + rest_policy::glance;
       sync::futex_wait(resting_, 1, std::min(until, glance));
       now = sync::now();
-      if (now >= glance) short_steps = rests_when_.may_rest_on(now, home_.points());
+      if (now >= glance) seen = rests_when_.look(now, home_.work());
     }
-    whole = resting_.exchange(0, sync::memory_order_relaxed) != 0 && short_steps;
+    whole = resting_.exchange(0, sync::memory_order_relaxed) != 0 &&
+            seen != rest_policy::view::long_steps;
   }
   home_.resting_.fetch_sub(1, sync::memory_order_relaxed);
-  if (rests_when_.rested(sync::now(), home_.points(), home_.size() - resting, whole))
-    home_.end_trial();
+  if (rests_when_.rested(sync::now(), home_.work(), home_.size() - resting, whole))
+    home_.end_trial(trial_);
 }
 
 // Somebody rests, since we do as well without it. If what is queued here waits for long, we do not.

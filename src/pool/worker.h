@@ -134,6 +134,7 @@ class alignas(64) worker {
 
   event_notifier& notifier() noexcept { return notifier_; }
   std::uint64_t points() const noexcept { return points_.load(sync::memory_order_relaxed); }
+  std::uint64_t messages() const noexcept { return messages_.load(sync::memory_order_relaxed); }
 
   // Scheduling points: each but the first ends a step. acquire: shows what the steps did.
   std::uint64_t steps() const noexcept { return points_.load(sync::memory_order_acquire); }
@@ -147,6 +148,8 @@ class alignas(64) worker {
   void add_to(stats& sum) const noexcept;
   worker_glance glance() const noexcept;
 
+  // A behaviour was sent from here.
+  void count_message() noexcept { bump(messages_); }
   void count_spawn() noexcept { bump(spawned_); }
   void count_finish() noexcept { bump(finished_); }
 
@@ -272,6 +275,7 @@ class alignas(64) worker {
 
   const bool may_rest_;
   rest_policy rests_when_;
+  std::int64_t trial_ = 0;        // ours, see pool::claim_trial()
   bool is_tired_ = false;         // it is time, and our jobs are given away
   unsigned looks_at_points_ = 0;  // how many looks there were
 
@@ -291,6 +295,7 @@ class alignas(64) worker {
   sync::atomic<std::uint32_t> task_number_{0};  // with somebody who looks: which task runs
   sync::atomic<const char*> task_name_{nullptr};
   counter points_{0};
+  counter messages_{0};
   counter spawned_{0}, finished_{0}, steals_{0}, stolen_{0}, forks_taken_{0};
   counter parks_{0}, rests_{0}, max_delay_{0};
   std::array<counter, short_delays> delays_{};  // waits of 0, 1, 2, ... points

@@ -360,6 +360,33 @@ void early_release() {
   explore::check(is_normal(c[0]) && is_normal(c[1]), "and leaves nothing behind");
 }
 
+// Who holds a cown counts what it sends there in a word of the holder's: no more after it has given
+// the cown back, since then that is another's.
+void sends_to_its_own() {
+  const auto c = ordered<2>();
+  std::array<hand, 2> hands;
+  {
+    together others;
+    others.run([&] {
+      hands[1].act([&] {
+        when(c[0]) << [&](number& x) {
+          bump(x);
+          when(c[0]) << carrying(bump);
+        };
+      });
+    });
+    hands[0].act([&] {
+      when(c[0], c[1]) << [&](number& x, number&) {
+        bump(x);
+        rota::release(c[0]);
+        when(c[0]) << carrying(bump);
+      };
+    });
+  }
+  explore::check(c[0].unguarded().get() == 4, "every behaviour runs");
+  explore::check(is_normal(c[0]) && is_normal(c[1]), "and is counted");
+}
+
 // --- results -------------------------------------------------------------------------------------
 
 // The handle of a result goes while the behaviour ends: whoever is last takes the value along.
@@ -417,6 +444,7 @@ const add cowns{{
     {"cown.inherited", "a member gets its cowns on two threads", inherited<false>, all()},
     {"cown.inherited_reads", "... for reading", inherited<true>, all()},
     {"cown.early_release", "a cown is given back early", early_release, all()},
+    {"cown.sends_to_its_own", "a holder sends to its own cown", sends_to_its_own, all()},
     {"cown.result_dropped", "a result that nobody waits for", result_dropped, all()},
 }};
 

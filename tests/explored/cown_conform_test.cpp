@@ -10,7 +10,8 @@
 // What explanations have to agree with:
 //   queue      the order in which slots were put into `tail_`. A message is there at the latest
 //   when
-//              it is counted in `refs_`; who looks at the length may miss those that are not
+//              it is counted, in `refs_` or `came_`; who looks at the length may miss those that
+//              are not
 //   running    the behaviour has begun at the latest when its code runs; it completes between the
 //              call of complete() and its end
 //   priority, mute, mutor   whenever nobody has the lock of the board. A cown that a behaviour

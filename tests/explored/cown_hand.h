@@ -98,7 +98,8 @@ std::array<cown_ptr<number>, N> ordered() {
 template <class T>
 bool is_normal(const cown_ptr<T>& c) {
   const rota::cown_counters now = c.counters();
-  return !now.muted && !now.overloaded && now.pending == 0;
+  // Not `pending`, which hides that more have left than came.
+  return !now.muted && !now.overloaded && c.get()->load() == 0;
 }
 
 }  // namespace rota::scenarios

@@ -26,6 +26,11 @@ struct inspect {
     w.rests_when_.rest_ = length;
     w.rest();
   }
+  static bool claim_trial(pool& p, std::int64_t& mine, sync::time_point now,
+                          sync::time_point until) {
+    return p.claim_trial(mine, now, until);
+  }
+  static void end_trial(pool& p, std::int64_t& mine) { p.end_trial(mine); }
 };
 
 }  // namespace rota::detail
@@ -343,35 +348,61 @@ detached rests(std::chrono::nanoseconds length) {
 }
 
 // Queues the second, which anybody may take, while all others rest. A rest is short if all is well:
-// it may be over before we see it, so its beginning is what counts.
-detached queues_beside_a_rest(stuck_pair& pair, const pool& p) {
+// it may be over before we see it, so its beginning is what counts. While it waits it sends so many
+// messages each time that it looks.
+detached queues_beside_a_rest(stuck_pair& pair, const pool& p, int messages) {
   pair.first_began.store(true);
   if (!wait_for([&] { return p.statistics().rests != 0; }, 5s)) pair.given_up.store(true);
   const auto began = clock_type::now();
   push_here(second(pair).job());
-  if (!wait_for([&] { return pair.second_ran.load(); }, 5s)) pair.given_up.store(true);
+  const auto second_ran = [&] {
+    for (int i = 0; i < messages; ++i) this_worker().count_message();
+    return pair.second_ran.load();
+  };
+  if (!wait_for(second_ran, 5s)) pair.given_up.store(true);
   pair.took = clock_type::now() - began;
   pair.ended.store(true);
   co_return;
 }
 
-// A rest may be long, but who rests looks now and then whether steps have become long.
+// A rest may be long, but who rests looks now and then whether steps have become long, also if what
+// goes on in them is that messages are sent.
 TEST(pool, a_job_behind_a_long_step_does_not_wait_for_a_rest_to_end) {
-  std::vector<std::chrono::nanoseconds> times;
-  for (int i = 0; i < 5; ++i) {
-    stuck_pair pair;
-    pool p{with(2).with_longest_rest(60s), pool_hooks{}};
-    p.start();
-    p.post(queues_beside_a_rest(pair, p).job());
-    ASSERT_TRUE(wait_for([&] { return pair.first_began.load(); }));
-    p.post(rests(60s).job());
-    ASSERT_TRUE(wait_for([&] { return pair.ended.load(); }));
-    p.stop();
-    ASSERT_FALSE(pair.given_up.load()) << "a job waited for 5 s while a worker rested";
-    times.push_back(pair.took);
+  for (const int messages : {0, 10'000}) {
+    std::vector<std::chrono::nanoseconds> times;
+    for (int i = 0; i < 5; ++i) {
+      stuck_pair pair;
+      pool p{with(2).with_longest_rest(60s), pool_hooks{}};
+      p.start();
+      p.post(queues_beside_a_rest(pair, p, messages).job());
+      ASSERT_TRUE(wait_for([&] { return pair.first_began.load(); }));
+      p.post(rests(60s).job());
+      ASSERT_TRUE(wait_for([&] { return pair.ended.load(); }));
+      p.stop();
+      ASSERT_FALSE(pair.given_up.load()) << "a job waited for 5 s while a worker rested";
+      times.push_back(pair.took);
+    }
+    std::nth_element(times.begin(), times.begin() + 2, times.end());
+    EXPECT_LT(times[2], 100ms) << messages;
   }
-  std::nth_element(times.begin(), times.begin() + 2, times.end());
-  EXPECT_LT(times[2], 100ms);
+}
+
+// Otherwise a long step would keep all others from finding out whether they are of use.
+TEST(pool, a_trial_that_is_not_renewed_goes_to_another_worker) {
+  pool p{with(2), pool_hooks{}};
+  const rota::sync::time_point now{1s};
+  std::int64_t one = 0;
+  std::int64_t other = 0;
+  EXPECT_TRUE(inspect::claim_trial(p, one, now, now + 2ms));
+  EXPECT_FALSE(inspect::claim_trial(p, other, now + 1ms, now + 3ms));
+  EXPECT_TRUE(inspect::claim_trial(p, one, now + 1ms, now + 3ms)) << "it is its own";
+  EXPECT_FALSE(inspect::claim_trial(p, other, now + 2ms, now + 4ms)) << "it was renewed";
+  EXPECT_TRUE(inspect::claim_trial(p, other, now + 4ms, now + 6ms));
+  EXPECT_FALSE(inspect::claim_trial(p, one, now + 5ms, now + 7ms)) << "it is too late";
+  inspect::end_trial(p, one);
+  EXPECT_FALSE(inspect::claim_trial(p, one, now + 5ms, now + 7ms)) << "it has ended another's";
+  inspect::end_trial(p, other);
+  EXPECT_TRUE(inspect::claim_trial(p, one, now + 5ms, now + 7ms));
 }
 
 // A long step with a lookout for sure: somebody has taken a job out of its next slot, and with this

@@ -100,7 +100,9 @@ struct inspect {
   // --- cowns ---
 
   static const slot* tail(const cown_base& c) { return c.tail_.peek(); }
-  static std::uint32_t sent(const cown_base& c) { return cown_base::sent_of(c.refs_.peek()); }
+  static std::uint32_t sent(const cown_base& c) {
+    return cown_base::sent_of(c.refs_.peek()) + c.came_.peek();
+  }
   static bool is_high(const cown_base& c) { return (c.state_.peek() & cown_base::high) != 0; }
   static bool is_low(const cown_base& c) { return (c.state_.peek() & cown_base::low) != 0; }
   static const cown_base* blocker(const cown_base& c) { return c.blocker_.peek(); }

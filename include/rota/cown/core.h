@@ -82,6 +82,10 @@ struct slot {
     return *reinterpret_cast<cown_base*>(word.get() & mask);
   }
   bool is_read() const noexcept { return (word.get() & reads) != 0; }
+  bool is_writer_of(const cown_base& c) const noexcept {
+    constexpr unsigned number_bits = 64 - number_shift;
+    return word.get() << number_bits == reinterpret_cast<std::uintptr_t>(&c) << number_bits;
+  }
   bool is_first() const noexcept { return word.get() >> number_shift == 0; }
   bool is_released() const noexcept { return next.load(sync::memory_order_relaxed) == released; }
   void set_released() noexcept { next.store(released, sync::memory_order_relaxed); }
@@ -118,16 +122,18 @@ class cown_base {
   }
 
   // Messages in the queue, the running one included. Exact for who holds the cown, or while nobody
-  // sends.
-  std::uint32_t load() const noexcept {
-    return sent_of(refs_.load(sync::memory_order_relaxed)) - gone_.load(sync::memory_order_relaxed);
+  // sends; others may see one leave that they have not seen come, and then find less than none.
+  std::int32_t load() const noexcept {
+    return static_cast<std::int32_t>(sent_of(refs_.load(sync::memory_order_relaxed)) +
+                                     came_.load(sync::memory_order_relaxed) -
+                                     gone_.load(sync::memory_order_relaxed));
   }
 
   // A queue that is longer is overloaded, and remains so until it is no longer than half of that:
   // then those who were muted find a queue that they can add to for a while.
   static constexpr std::uint32_t default_threshold = 32;
-  static constexpr std::uint32_t mark(std::uint32_t threshold, bool lasts) noexcept {
-    return threshold >> (lasts ? 1 : 0);
+  static constexpr std::int32_t mark(std::uint32_t threshold, bool lasts) noexcept {
+    return static_cast<std::int32_t>(threshold >> (lasts ? 1 : 0));
   }
 
  private:
@@ -136,15 +142,17 @@ class cown_base {
   friend struct cown_access;
   friend struct inspect;
 
-  // Bits of state_. They change only under the lock of the board (src/cown/pressure_board.h), and
-  // are read by anyone.
-  enum : std::uint16_t {
+  // Bits of state_; above them is the threshold. They change only under the lock of the board
+  // (src/cown/pressure_board.h), and are read by anyone.
+  enum : std::uint32_t {
     high = 1,                         // overloaded, or somebody of high priority waits for it
     low = 2,                          // muted: not given to the next until the mutor has caught up
     awaited = 4,                      // somebody waits for admission
     pinned = 8,                       // behaviours that need it run in a pump
     pressing = high | low | awaited,  // what makes the slow path necessary
   };
+  static constexpr unsigned threshold_shift = 4;
+  static constexpr std::uint32_t most_threshold = ~std::uint32_t{0} >> threshold_shift;
 
   static constexpr std::uint64_t one_sent = std::uint64_t{1} << 32;
   static std::uint32_t sent_of(std::uint64_t refs) noexcept {
@@ -157,6 +165,15 @@ class cown_base {
 
   // seq_cst: see pressure_board::went_idle().
   bool is_high() const noexcept { return (state_.load(sync::memory_order_seq_cst) & high) != 0; }
+
+  std::uint32_t threshold() const noexcept {
+    return state_.load(sync::memory_order_relaxed) >> threshold_shift;
+  }
+
+  // A message has come, and who tells it is a writer and the first in the queue.
+  void one_came() noexcept {
+    came_.store(came_.load(sync::memory_order_relaxed) + 1, sync::memory_order_relaxed);
+  }
 
   // A message has left the queue. The holder's; readers may do it at the same time.
   void one_left(bool alone) noexcept {
@@ -173,15 +190,18 @@ class cown_base {
   sync::atomic<slot*> tail_{nullptr};
 
   // Below: pointers to the cown, and one more while the queue is not empty. Above: how many
-  // messages have come.
+  // messages have come, but for those in came_.
   sync::atomic<std::uint64_t> refs_{1};
 
+  // How many messages have come that were counted by the first in the queue, a writer: by the
+  // holder those that it sent, or by one that came to an empty queue itself. That takes no
+  // read-modify-write.
+  sync::atomic<std::uint32_t> came_{0};
   sync::atomic<std::uint32_t> gone_{0};  // how many messages have left the queue
-  sync::atomic<std::uint16_t> state_{0};
+  sync::atomic<std::uint32_t> state_{default_threshold << threshold_shift};
 
   // How many readers have the cown, times two; plus one if the next writer waits for their end.
   sync::atomic<std::uint32_t> readers_{0};
-  sync::atomic<std::uint32_t> threshold_{default_threshold};
 
   // What the behaviour that holds this cown for writing waits for next.
   sync::atomic<cown_base*> blocker_{nullptr};
@@ -239,12 +259,14 @@ struct cown_access {
   static cown_base* lock(cown_side& s) noexcept;
   static bool is_muted(const cown_base& c) noexcept { return c.is(cown_base::low); }
   static bool is_overloaded(const cown_base& c) noexcept { return c.is(cown_base::high); }
+  static std::uint32_t pending(const cown_base& c) noexcept {
+    const std::int32_t load = c.load();
+    return load < 0 ? 0 : static_cast<std::uint32_t>(load);
+  }
   static std::uint32_t gone(const cown_base& c) noexcept {
     return c.gone_.load(sync::memory_order_relaxed);
   }
-  static void set_threshold(cown_base& c, std::uint32_t threshold) noexcept {
-    c.threshold_.store(threshold, sync::memory_order_relaxed);
-  }
+  static void set_threshold(cown_base& c, std::uint32_t threshold);
   static void pin(cown_base& c, std::shared_ptr<pump_state> to);
   static bool is_pinned(const cown_base& c) noexcept { return c.is(cown_base::pinned); }
 

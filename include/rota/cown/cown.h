@@ -72,12 +72,12 @@ class cown_ptr {
   void swap(cown_ptr& other) noexcept { std::swap(cown_, other.cown_); }
 
   cown_counters counters() const noexcept {
-    return {cown_->load(), detail::cown_access::gone(*cown_),
+    return {detail::cown_access::pending(*cown_), detail::cown_access::gone(*cown_),
             detail::cown_access::is_overloaded(*cown_), detail::cown_access::is_muted(*cown_)};
   }
 
-  // A longer queue is an overloaded one, whose senders are muted (pressure.h).
-  void set_threshold(std::uint32_t messages) const noexcept {
+  // A longer queue is an overloaded one, whose senders are muted (pressure.h). At most 2^28 - 1.
+  void set_threshold(std::uint32_t messages) const {
     detail::cown_access::set_threshold(*cown_, messages);
   }
 
