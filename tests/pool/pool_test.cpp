@@ -24,6 +24,7 @@ struct inspect {
   // A worker that has found itself to be of no use rests for so long. From its own step.
   static void rest(worker& w, std::chrono::nanoseconds length) {
     w.rests_when_.rest_ = length;
+    w.rests_when_.glance_ = {sync::now(), w.home().work()};
     w.rest();
   }
   static bool claim_trial(pool& p, std::int64_t& mine, sync::time_point now,
