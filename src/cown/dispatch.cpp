@@ -25,9 +25,14 @@ inline bool dispatch::hold_rest(behaviour& b, std::uint32_t from) noexcept {
 }
 
 [[gnu::always_inline]] inline bool dispatch::enqueue(behaviour& b, std::uint32_t i) noexcept {
-  slot& s = b.slots()[i];
-  if (s.is_read()) [[unlikely]]
+  if (b.slots()[i].is_read()) [[unlikely]]
     return enqueue_reader(b, i);
+  return enqueue_writer(b, i, worker_);
+}
+
+[[gnu::always_inline]] inline bool dispatch::enqueue_writer(behaviour& b, std::uint32_t i,
+                                                            const worker* w) noexcept {
+  slot& s = b.slots()[i];
   cown_base& c = s.cown();
   // acquire: shows what the last holder did with the value. release: whoever comes behind us
   // sees our slot.
@@ -47,7 +52,7 @@ inline bool dispatch::hold_rest(behaviour& b, std::uint32_t from) noexcept {
   if (hold_rest(b, i + 1))
     c.refs_.fetch_add(cown_base::one_sent - 1, sync::memory_order_relaxed);
   else
-    count_one(c, worker_);
+    count_one(c, w);
   link(*before, s.writer_name());
   return false;
 }
@@ -225,18 +230,37 @@ void dispatch::give_on(slot& s) noexcept { release(s); }
 
 // --- steps --------------------------------------------------------------------------------------
 
-[[gnu::always_inline]] inline void dispatch::send(behaviour& b) noexcept {
-  if (worker_) worker_->count_message();
-  if (b.count == 0) return ready(b);
-  bool special = is_long(home_, b.slots()[0].cown());
-  // The lines of the cowns are left to those who use them, unless something may be the matter.
-  if (pressure_board::is_alert() || cown_access::has_pinned()) [[unlikely]]
-    for (std::uint32_t i = 0; i < b.count; ++i) {
-      const cown_base& c = b.slots()[i].cown();
-      special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home_, c);
-    }
-  if (special && asks_board(b) ? pressure_board::get().send(*this, b) : enqueue(b, 0)) go_on(b, 0);
-  finish();
+// Mostly the first cown is somebody else's, and nothing is left to do.
+[[gnu::always_inline]] inline void dispatch::send(pool& home, behaviour& b) noexcept {
+  worker* const w = worker_of(home);
+  if (w) [[likely]]
+    w->count_message();
+  if (b.count == 0) return dispatch{home, w}.ready(b);
+  const slot& first = b.slots()[0];
+  // The lines of the other cowns are left to those who use them, unless something may be the
+  // matter.
+  if (first.is_read() || pressure_board::is_alert() || cown_access::has_pinned() ||
+      is_long(home, first.cown())) [[unlikely]]
+    return send_closely(home, w, b);
+  if (enqueue_writer(b, 0, w)) begin(home, w, b);
+}
+
+[[gnu::noinline]] void dispatch::begin(pool& home, worker* w, behaviour& b) noexcept {
+  dispatch d{home, w};
+  d.go_on(b, 0);
+  d.finish();
+}
+
+[[gnu::noinline]] void dispatch::send_closely(pool& home, worker* w, behaviour& b) noexcept {
+  bool special = false;
+  for (std::uint32_t i = 0; i < b.count; ++i) {
+    const cown_base& c = b.slots()[i].cown();
+    special |= c.is(cown_base::high | cown_base::low | cown_base::pinned) || is_long(home, c);
+  }
+  dispatch d{home, w};
+  if (special && d.asks_board(b) ? pressure_board::get().send(d, b) : d.enqueue(b, 0))
+    d.go_on(b, 0);
+  d.finish();
 }
 
 bool dispatch::asks_board(behaviour& b) noexcept {
@@ -500,8 +524,7 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   const std::uint32_t state = c.state_.load(sync::memory_order_relaxed);
   if (s.is_read() || (state & cown_base::pinned)) [[unlikely]]
     return false;
-  worker* const here = worker::here();
-  worker* const w = here && &here->home() == &home ? here : nullptr;
+  worker* const w = worker_of(home);
   if (((state & (cown_base::high | cown_base::low)) || is_long(home, c, state)) &&
       sender_can_be_muted(home)) [[unlikely]]
     return send_pressed(home, w, b), true;
@@ -563,7 +586,7 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   return true;
 }
 
-void send(behaviour& b, pool& home) noexcept { dispatch{home}.send(b); }
+void send(behaviour& b, pool& home) noexcept { dispatch::send(home, b); }
 
 void send_one(behaviour& b, pool& home) noexcept {
   if (!dispatch::send_one(home, b)) [[unlikely]]

@@ -25,17 +25,14 @@ namespace rota::detail {
 
 class dispatch {
  public:
-  explicit dispatch(pool& home) noexcept : home_(home), worker_(worker::here()) {
-    if (worker_ && &worker_->home() != &home) [[unlikely]]
-      worker_ = nullptr;
-  }
+  explicit dispatch(pool& home) noexcept : dispatch(home, worker_of(home)) {}
   // `w` is the worker of `home` that runs here, or null.
   dispatch(pool& home, worker* w) noexcept : home_(home), worker_(w) {}
   dispatch(const dispatch&) = delete;
   dispatch& operator=(const dispatch&) = delete;
 
   // Each lets all behaviours that were given something go on before it returns.
-  void send(behaviour& b) noexcept;
+  static void send(pool& home, behaviour& b) noexcept;
   void complete(behaviour& b) noexcept;
   void release_early(behaviour& b, slot& s) noexcept;
   void hand_down(behaviour& whole, behaviour* const* members, std::size_t count) noexcept;
@@ -109,7 +106,16 @@ class dispatch {
  private:
   friend struct inspect;
 
+  // The worker of `home` that runs here, or null.
+  static worker* worker_of(const pool& home) noexcept {
+    worker* const w = worker::here();
+    return w && &w->home() == &home ? w : nullptr;
+  }
+
+  static void send_closely(pool& home, worker* w, behaviour& b) noexcept;
+  static void begin(pool& home, worker* w, behaviour& b) noexcept;
   bool enqueue(behaviour& b, std::uint32_t i) noexcept;
+  static bool enqueue_writer(behaviour& b, std::uint32_t i, const worker* w) noexcept;
   void release(slot& s) noexcept;
   bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
   static bool keeps_priority(const pool& home, const cown_base& c) noexcept;

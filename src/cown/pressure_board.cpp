@@ -171,9 +171,7 @@ void pressure_board::name_mutor(behaviour& sender, behaviour& b, cown_base& muto
   for (std::uint32_t i = 0; i < sender.count; ++i) {
     const slot& s = sender.slots()[i];
     if (s.is_read() || s.is_released()) continue;
-    cown_base& c = s.cown();
-    if (!can_be_muted(c) || (b.count == 1 ? &c == &b.slots()[0].cown() : b.find(c) != nullptr))
-      return;
+    if (!can_be_muted(s.cown()) || b.has(s.cown())) return;
   }
   mutor.add_ref();
   sender.mutor = &mutor;

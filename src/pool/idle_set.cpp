@@ -90,12 +90,6 @@ unsigned idle_set::count() const noexcept {
   return static_cast<unsigned>(sum);
 }
 
-bool idle_set::any() const noexcept {
-  for (unsigned g = 0; g < groups_; ++g)
-    if (words_[g].bits.load(sync::memory_order_relaxed) & sleepers) return true;
-  return false;
-}
-
 bool idle_set::all() const noexcept {
   // acquire: pairs with enter(); shows what they did while they were out.
   for (unsigned g = 0; g < groups_; ++g)

@@ -66,7 +66,11 @@ class idle_set {
   unsigned count() const noexcept;
 
   // Whether anybody, or everybody, is in the set.
-  bool any() const noexcept;
+  bool any() const noexcept {
+    for (unsigned g = 0; g < groups_; ++g)
+      if (words_[g].bits.load(sync::memory_order_relaxed) & sleepers) return true;
+    return false;
+  }
   bool all() const noexcept;
 
   // How often somebody left. Who reads it, then finds everybody in the set, and later finds both

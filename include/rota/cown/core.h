@@ -341,6 +341,9 @@ struct behaviour : job {
 
   // The slot of a cown, or null.
   slot* find(const cown_base& c) noexcept;
+  bool has(const cown_base& c) noexcept {
+    return count == 1 ? &slots()[0].cown() == &c : find(c) != nullptr;
+  }
 
   bool is(std::uint32_t bits) const noexcept {
     return (state_.load(sync::memory_order_relaxed) & bits) != 0;
