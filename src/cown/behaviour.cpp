@@ -73,7 +73,7 @@ cown_base* cown_access::lock(cown_side& s) noexcept {
   return nullptr;
 }
 
-void cown_access::set_threshold(cown_base& c, std::uint32_t threshold) {
+void cown_access::set_threshold(cown_base& c, std::uint32_t threshold) noexcept {
   pressure_board::get().set_threshold(c, threshold);
 }
 

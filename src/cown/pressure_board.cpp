@@ -515,7 +515,7 @@ bool pressure_board::has_room(const cown_base& c) noexcept {
          c.load() < std::max(1, cown_base::mark(c.threshold(), false));
 }
 
-void pressure_board::set_threshold(cown_base& c, std::uint32_t threshold) {
+void pressure_board::set_threshold(cown_base& c, std::uint32_t threshold) noexcept {
   std::lock_guard guard{lock_};
   const std::uint32_t change = std::min(threshold, cown_base::most_threshold) - c.threshold();
   // A read-modify-write for the same reason as above.

@@ -90,7 +90,7 @@ class pressure_board {
   void leave_room(cown_base& c) noexcept;
   void let_in(cown_base& c) noexcept;
   static bool has_room(const cown_base& c) noexcept;
-  void set_threshold(cown_base& c, std::uint32_t threshold);
+  void set_threshold(cown_base& c, std::uint32_t threshold) noexcept;
 
   void pin(cown_base& c, std::shared_ptr<pump_state> to);
   static pump_state* pump_of(const cown_base& c) noexcept;

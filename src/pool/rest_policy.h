@@ -13,8 +13,8 @@
 // What is done is counted in steps. Steps that take long cannot be slow for such reasons, so there
 // is no trial, and a rest ends when short steps become long ones. But a long step that sends
 // messages one after the other suffers from company just so, when the worker takes them from under
-// its hands: so messages are counted too, and who holds up such a sender by half of its time is of
-// no use either.
+// its hands: so messages are counted too, and who makes such a sender take a third longer is of no
+// use either.
 //
 // Nobody rests while jobs wait long or come from outside; that is the worker's to see to.
 //

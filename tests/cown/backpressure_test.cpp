@@ -246,7 +246,7 @@ TEST_P(muting, with_coroutines_and_batches_as_senders) {
 }
 
 TEST_P(muting, begins_above_the_threshold_and_ends_at_half_of_it) {
-  for (const std::uint32_t threshold : {0u, 1u, 5u, 6u, 8u}) {
+  for (const std::uint32_t threshold : {0u, 1u, 5u, 6u, 8u, ~0u}) {
     runtime rt{options()};
     auto c = make_cown<int>(0);
     c.set_threshold(threshold);

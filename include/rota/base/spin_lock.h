@@ -1,4 +1,4 @@
-// A lock of four bytes for critical sections of a few instructions.
+// A lock of four bytes for critical sections that are short, mostly a few instructions.
 //
 // One read-modify-write to take it, one store to give it back. Who waits spins a little and then
 // lets other threads run, so that a holder who lost its processor gets it back.

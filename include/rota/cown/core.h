@@ -266,7 +266,7 @@ struct cown_access {
   static std::uint32_t gone(const cown_base& c) noexcept {
     return c.gone_.load(sync::memory_order_relaxed);
   }
-  static void set_threshold(cown_base& c, std::uint32_t threshold);
+  static void set_threshold(cown_base& c, std::uint32_t threshold) noexcept;
   static void pin(cown_base& c, std::shared_ptr<pump_state> to);
   static bool is_pinned(const cown_base& c) noexcept { return c.is(cown_base::pinned); }
 

@@ -77,7 +77,7 @@ class cown_ptr {
   }
 
   // A longer queue is an overloaded one, whose senders are muted (pressure.h). At most 2^28 - 1.
-  void set_threshold(std::uint32_t messages) const {
+  void set_threshold(std::uint32_t messages) const noexcept {
     detail::cown_access::set_threshold(*cown_, messages);
   }
 
