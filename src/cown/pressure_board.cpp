@@ -518,7 +518,7 @@ bool pressure_board::has_room(const cown_base& c) noexcept {
 void pressure_board::set_threshold(cown_base& c, std::uint32_t threshold) noexcept {
   std::lock_guard guard{lock_};
   const std::uint32_t change = std::min(threshold, cown_base::most_threshold) - c.threshold();
-  // A read-modify-write for the same reason as above.
+  // A read-modify-write, as in take().
   c.state_.fetch_add(change << cown_base::threshold_shift, sync::memory_order_relaxed);
 }
 
