@@ -514,10 +514,6 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   d.finish();
 }
 
-[[gnu::noinline]] void dispatch::start_after_readers(pool& home, behaviour& b) noexcept {
-  if (wait_for_readers(b, 0)) prerun_alone(home, b);
-}
-
 [[gnu::always_inline]] inline bool dispatch::send_one(pool& home, behaviour& b) noexcept {
   slot& s = b.slots()[0];
   cown_base& c = s.cown();
@@ -529,17 +525,7 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
       sender_can_be_muted(home)) [[unlikely]]
     return send_pressed(home, w, b), true;
   if (w) w->count_message();
-  slot* const before = c.tail_.exchange(&s, sync::memory_order_acq_rel);
-  if (before) {
-    count_one(c, w);
-    link(*before, s.writer_name());
-    return true;
-  }
-  c.refs_.fetch_add(cown_base::one_sent + 1, sync::memory_order_relaxed);
-  if (c.readers_.load(sync::memory_order_acquire) == 0) [[likely]]
-    start_one(home, w, b, c);
-  else
-    start_after_readers(home, b);
+  if (enqueue_writer(b, 0, w)) start_one(home, w, b, c);
   return true;
 }
 

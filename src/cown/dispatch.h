@@ -120,7 +120,6 @@ class dispatch {
   bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
   static bool keeps_priority(const pool& home, const cown_base& c) noexcept;
   static void start_one(pool& home, worker* w, behaviour& b, cown_base& c) noexcept;
-  static void start_after_readers(pool& home, behaviour& b) noexcept;
   static void send_pressed(pool& home, worker* w, behaviour& b) noexcept;
   static void complete_pressed(pool& home, worker* w, behaviour& b) noexcept;
   static void prerun_alone(pool& home, behaviour& b) noexcept;
