@@ -30,6 +30,7 @@ CONSTANTS
   Notice,             \* a sender gives priority to receivers with too long a queue
   Chain,              \* overloaded senders are muted too, and stay high when they are freed
   Lasting,            \* who is overloaded stays so until its queue is half as long
+  Gradual,            \* who has caught up may free some of whom it muted, and the rest later
   TwoSteps,           \* passing a message on takes two steps, and so does a look at two receivers
   Pressure,           \* how often the environment puts pressure on a cown
   TodoLine,           \* TRUE: no sender that is among the receivers is muted
@@ -144,11 +145,16 @@ WaitsFor(c) == IF Chain /\ Mutant # "mute_in_circle" THEN WithMutors({c}) ELSE {
 
 (* ----------------------- properties of single steps ---------------------- *)
 
-\* A muted cown became normal, although no cown that had muted it was or is normal.
+\* Whether a cown may free some of whom it has muted while it has high priority.
+CaughtUp(c) == Gradual /\ c \notin pressed /\ Length(c) <= OverloadThreshold
+
+\* A muted cown became normal, although no cown that had muted it was or is normal, or has caught
+\* up.
 FreedEarly ==
   \E c \in Cowns :
     /\ priority[c] = -1 /\ priority'[c] = 0
-    /\ \A k \in Cowns : c \in mute[k] => (priority[k] # 0 /\ priority'[k] # 0)
+    /\ \A k \in Cowns :
+         c \in mute[k] => (priority[k] # 0 /\ priority'[k] # 0 /\ ~CaughtUp(k))
 
 \* A sender will be muted by a cown that is neither muted itself, nor has a long queue, nor is
 \* under pressure.
@@ -172,7 +178,7 @@ HeldUp ==
 
 \* Hop by hop: a muted cown that is not under pressure got high priority, and no message in its
 \* queue, or on its way there, holds a cown of high priority. In a chain that is right if a normal
-\* cown has freed it, and its queue is too long.
+\* cown, or one that has caught up, has freed it, and its queue is too long.
 RaisedIdly ==
   /\ Hopwise
   /\ \E c \in Cowns \ pressed' :
@@ -181,7 +187,7 @@ RaisedIdly ==
        /\ \A j \in passing' : blocker'[j] = c =>
             \A k \in queue'[j][1] : k <= j => priority'[k] # 1
        /\ ~(/\ Chain /\ Len(queue'[c]) > LowMark
-            /\ \E k \in Cowns : c \in mute[k] /\ priority'[k] = 0)
+            /\ \E k \in Cowns : c \in mute[k] /\ (priority'[k] = 0 \/ CaughtUp(k)))
 
 \* What falls in every step: fuel, then messages by the cowns that they have yet to reach, then
 \* muted cowns, then pressure. A message in front of a running cown counts one less, and one that
@@ -331,7 +337,10 @@ Arrive(cown) ==
   /\ UNCHANGED <<fuel, scheduled, running, priority, blocker, mutor, mute, pressure, pressed>>
   /\ Note
 
-(* Prerun: the greatest cown of a message starts to run it.                   *)
+(* Prerun: the greatest cown of a message starts to run it. With Gradual, one *)
+(* that has high priority for nothing but its own load, and whose queue is no *)
+(* longer too long, may free only some of whom it has muted. It keeps its     *)
+(* priority for the others: with it, it has work, and will come here again.   *)
 
 PriorityToRun(cown) == [priority EXCEPT ![cown] = IF RequiresPriority(cown) THEN 1 ELSE 0]
 
@@ -339,15 +348,33 @@ Unblocked(cs) ==
   IF Mutant = "keep_blocker" THEN blocker
   ELSE [c \in Cowns |-> IF c \in cs THEN Null ELSE blocker[c]]
 
+SettlesToRun(cown) ==
+  /\ priority' = FreePriority(PriorityToRun(cown), mute, queue)
+  /\ mute' = FreeMute(PriorityToRun(cown), mute, queue)
+  /\ scheduled' = FreeScheduled(PriorityToRun(cown), mute, queue, scheduled)
+
+CanFreeSome(cown) ==
+  /\ Gradual /\ priority[cown] = 1 /\ cown \notin pressed
+  /\ Length(cown) <= OverloadThreshold \/ Mutant = "freed_too_soon"
+  /\ HoldersToKeep(cown, 2) = {}
+
+FreesSome(cown, some) ==
+  LET p == [priority EXCEPT ![cown] = 0]
+      m == [mute EXCEPT ![cown] = some]
+      kept == mute[cown] \ some
+      stays == kept # {} /\ Mutant # "rest_forgotten"
+  IN  /\ priority' = [FreePriority(p, m, queue) EXCEPT ![cown] = IF stays THEN 1 ELSE 0]
+      /\ mute' = [FreeMute(p, m, queue) EXCEPT ![cown] = kept]
+      /\ scheduled' = FreeScheduled(p, m, queue, scheduled)
+
 Prerun(cown) ==
   /\ Available(cown)
   /\ ~running[cown]
   /\ cown = Max(CurrentMessage(cown))
   /\ running' = [running EXCEPT ![cown] = TRUE]
   /\ blocker' = Unblocked(CurrentMessage(cown))
-  /\ priority' = FreePriority(PriorityToRun(cown), mute, queue)
-  /\ mute' = FreeMute(PriorityToRun(cown), mute, queue)
-  /\ scheduled' = FreeScheduled(PriorityToRun(cown), mute, queue, scheduled)
+  /\ \/ SettlesToRun(cown)
+     \/ CanFreeSome(cown) /\ \E some \in (SUBSET mute[cown]) \ {{}} : FreesSome(cown, some)
   /\ UNCHANGED <<fuel, queue, passing, mutor, pressure, pressed>>
   /\ Note
 

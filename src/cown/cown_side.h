@@ -14,6 +14,44 @@
 
 namespace rota::detail {
 
+// Those whom a cown has muted, the oldest first, by their tokens: behaviours that have ended, whose
+// `link` and `frame` lead to the next and to the one before.
+class muted_list {
+ public:
+  bool empty() const noexcept { return !first_; }
+  std::size_t size() const noexcept { return size_; }
+  behaviour* first() const noexcept { return first_; }
+  static behaviour* after(const behaviour& b) noexcept { return static_cast<behaviour*>(b.link); }
+  void add(behaviour& b) noexcept {
+    b.link = nullptr;
+    b.frame = std::coroutine_handle<>::from_address(last_);
+    if (last_)
+      last_->link = &b;
+    else
+      first_ = &b;
+    last_ = &b;
+    ++size_;
+  }
+  void remove(behaviour& b) noexcept {
+    auto* const next = after(b);
+    auto* const before = static_cast<behaviour*>(b.frame.address());
+    if (before)
+      before->link = next;
+    else
+      first_ = next;
+    if (next)
+      next->frame = b.frame;
+    else
+      last_ = before;
+    --size_;
+  }
+
+ private:
+  behaviour* first_ = nullptr;
+  behaviour* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 struct cown_side {
   explicit cown_side(cown_base& c) noexcept : cown(&c) {}
 
@@ -26,8 +64,10 @@ struct cown_side {
 
   // --- the rest is guarded by the lock of the board ---
 
-  // Behaviours that have ended and whose cowns this cown has muted.
-  std::vector<behaviour*> muted;
+  // Whom this cown has muted, and how many of them it frees next, if it does not free all: twice as
+  // many each time, while that leaves its queue short.
+  muted_list muted;
+  std::uint32_t batch = 1;
 
   // If this cown is muted: its place in its queue, which was not released.
   sync::cell<slot*> muted_at;

@@ -311,19 +311,23 @@ bool dispatch::asks_board(behaviour& b) noexcept {
       for (slot* s = b.slots(); s != end; ++s) special |= pressure_board::look_at(s->cown()) != 0;
     }
   }
+  bool has_freed = false;
   if (special) [[unlikely]]
-    pressure_board::get().prerun(*this, b);
-  ready(b);
+    has_freed = pressure_board::get().prerun(*this, b);
+  // Whoever was freed goes first: then the queue shows whether there is room for more.
+  ready(b, !has_freed);
 }
 
-[[gnu::always_inline]] inline void dispatch::ready(behaviour& b) noexcept {
+[[gnu::always_inline]] inline void dispatch::ready(behaviour& b, bool goes_first) noexcept {
   if (home_.drops_behaviours()) [[unlikely]]
     b.set(behaviour::is_dropped);
   if (b.is(behaviour::on_pump)) [[unlikely]]
     if (put_on_pump(b)) return;
   // Next on this worker, if it may: what the cowns hold is in its cache.
-  if (worker_) [[likely]]
+  if (worker_ && goes_first) [[likely]]
     worker_->ready(&b);
+  else if (worker_)
+    worker_->push(&b);
   else
     home_.post(&b);
 }
@@ -466,12 +470,24 @@ void dispatch::drop(cown_base& c) noexcept {
 
 // The same steps, in one go, for behaviours with one cown whose priority stays as it is.
 
-// Whether the cown has the priority that it should have when its next message begins. Between the
-// marks that is the board's to say: somebody may be about to give it priority, or not.
-inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexcept {
+// Whether the cown has the priority that it should have when its next message begins, and nobody is
+// to be freed: then the board need not be asked.
+[[gnu::always_inline]] inline bool dispatch::keeps_priority(const pool& home,
+                                                            const cown_base& c) noexcept {
   const std::uint32_t state = c.state_.load(sync::memory_order_relaxed);
-  return (state & cown_base::pressing) ==
-         (is_newly_long(home, c, state) ? std::uint32_t{cown_base::high} : 0u);
+  if (!(state & cown_base::pressing)) [[likely]]
+    return !is_long(home, c, state);
+  return keeps_high(c, state);
+}
+
+// The same for one that is not normal. Between the marks it stays as it is.
+[[gnu::noinline]] bool dispatch::keeps_high(const cown_base& c, std::uint32_t state) noexcept {
+  if ((state & cown_base::pressing) != cown_base::high) return false;
+  const std::uint32_t threshold = state >> cown_base::threshold_shift;
+  const std::int32_t load = c.load();
+  if (load <= cown_base::mark(threshold, true)) return false;
+  if (!(state & cown_base::eased)) return true;
+  return load <= cown_base::mark(threshold, false) && !c.is_turn_over();
 }
 
 [[gnu::always_inline]] inline void dispatch::start_one(pool& home, worker* w, behaviour& b,
@@ -521,8 +537,8 @@ inline bool dispatch::keeps_priority(const pool& home, const cown_base& c) noexc
   if (s.is_read() || (state & cown_base::pinned)) [[unlikely]]
     return false;
   worker* const w = worker_of(home);
-  if (((state & (cown_base::high | cown_base::low)) || is_long(home, c, state)) &&
-      sender_can_be_muted(home)) [[unlikely]]
+  if ((cown_base::is_strained(state) || is_long(home, c, state)) && sender_can_be_muted(home))
+      [[unlikely]]
     return send_pressed(home, w, b), true;
   if (w) w->count_message();
   if (enqueue_writer(b, 0, w)) start_one(home, w, b, c);

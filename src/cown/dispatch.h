@@ -91,7 +91,7 @@ class dispatch {
     return is_long(home, c, c.state_.load(sync::memory_order_relaxed));
   }
   static bool is_long(const pool& home, const cown_base& c, std::uint32_t state) noexcept {
-    const bool lasts = (state & (cown_base::high | cown_base::low)) != 0;
+    const bool lasts = cown_base::is_strained(state);
     return c.load() > cown_base::mark(state >> cown_base::threshold_shift, lasts) &&
            home.mutes_senders();
   }
@@ -119,6 +119,7 @@ class dispatch {
   void release(slot& s) noexcept;
   bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
   static bool keeps_priority(const pool& home, const cown_base& c) noexcept;
+  static bool keeps_high(const cown_base& c, std::uint32_t state) noexcept;
   static void start_one(pool& home, worker* w, behaviour& b, cown_base& c) noexcept;
   static void send_pressed(pool& home, worker* w, behaviour& b) noexcept;
   static void complete_pressed(pool& home, worker* w, behaviour& b) noexcept;
@@ -138,7 +139,7 @@ class dispatch {
   void go_on(behaviour& b, std::uint32_t i) noexcept;
   bool pass_on(behaviour& b, std::uint32_t i) noexcept;
   void prerun(behaviour& b) noexcept;
-  void ready(behaviour& b) noexcept;
+  void ready(behaviour& b, bool goes_first = true) noexcept;
   void let_go_on() noexcept;
   static void link(slot& before, std::uintptr_t name) noexcept;
   bool asks_board(behaviour& b) noexcept;

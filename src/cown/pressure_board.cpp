@@ -13,35 +13,8 @@ namespace rota::detail {
 
 namespace {
 
-// The token of muted cowns is their behaviour, which has ended: its ready_at is its place among the
-// tokens of its mutor.
-void add_token(cown_side& mutor, behaviour& token) {
-  token.ready_at = static_cast<std::uint32_t>(mutor.muted.size());
-  mutor.muted.push_back(&token);
-}
-
-void remove_token(cown_side& mutor, const behaviour& token) noexcept {
-  behaviour* const last = mutor.muted.back();
-  mutor.muted[token.ready_at] = last;
-  last->ready_at = token.ready_at;
-  mutor.muted.pop_back();
-}
-
 void count(sync::cell<std::uint32_t>& n, int change) noexcept {
   n.set(n.get() + static_cast<std::uint32_t>(change));
-}
-
-// Tokens will be taken one by one from the end. What they lead to is in the cache of whoever muted
-// them: much of it can come at the same time.
-void will_free(const std::vector<behaviour*>& tokens) noexcept {
-  constexpr std::size_t ahead = 8;
-  const std::size_t n = tokens.size();
-  if (n > 2 * ahead) will_write(tokens[n - 1 - 2 * ahead]);
-  if (n <= ahead) return;
-  const slot& s = tokens[n - 1 - ahead]->slots()[0];
-  will_write(&s.cown());
-  if (const std::uintptr_t next = s.next.load(sync::memory_order_relaxed))
-    will_write(&slot::named(next));
 }
 
 // How many there are, for who looks. An explorer has nobody who looks.
@@ -61,6 +34,8 @@ void note(trace_kind kind, const cown_base& c) noexcept {
     return;
   w->trace()->add({.at = trace_time(), .subject = &c, .kind = kind});
 }
+
+constexpr std::size_t everybody = ~std::size_t{0};
 
 // Cowns that something is yet to be done with. Few, mostly, so that no memory is asked for.
 class todo_list {
@@ -145,6 +120,7 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
   for (std::uint32_t i = 0; i < b.count; ++i) {
     cown_base& c = b.slots()[i].cown();
     bool overloaded = d.is_long(c);
+    if (overloaded) end_ease(c);
     if (overloaded && !c.is(cown_base::high | cown_base::low)) {
       // Found here rather than when it runs next: until then others might send for long. Messages
       // leave c without the lock, and the last of them may have done so unaware of this: so we look
@@ -193,11 +169,12 @@ bool pressure_board::pass_on(dispatch& d, behaviour& b, std::uint32_t i, bool ov
   return d.line_up(b, i + 1);
 }
 
-void pressure_board::prerun(dispatch& d, behaviour& b) noexcept {
+bool pressure_board::prerun(dispatch& d, behaviour& b) noexcept {
   const locked guard{*this, d};
   forget_urges(b);
-  settle(d, b.last().cown());
+  const bool freed = settle_to_run(d, b.last().cown());
   for (std::uint32_t i = 0; i < b.count; ++i) admit(b.slots()[i].cown());
+  return freed;
 }
 
 void pressure_board::end_urge(cown_side& side) noexcept {
@@ -309,7 +286,7 @@ bool pressure_board::mute(behaviour& b) noexcept {
   }
   if (muted == 0) return false;
   b.left.store(muted, sync::memory_order_relaxed);
-  add_token(b.mutor->side(), b);
+  b.mutor->side().muted.add(b);
   return true;
 }
 
@@ -375,6 +352,7 @@ void pressure_board::set_high(cown_base& c) {
 
 void pressure_board::set_normal(cown_base& c) noexcept {
   if (!c.is(cown_base::high)) return;
+  end_ease(c);
   take(c.state_, cown_base::high);
   note(trace_kind::relief, c);
   count_calm();
@@ -390,25 +368,62 @@ void pressure_board::settle(dispatch& d, cown_base& c) {
     return;
   }
   set_normal(c);
-  free_muted(d, c);
+  free_muted(d, c, everybody);
+}
+
+// What a cown is when a message begins to run there. If it has caught up, and has high priority for
+// nothing but its own load, it frees the oldest of whom it has muted: one, and more while that does
+// not fill the queue. All at once would be muted again, each for a single message. For the others
+// it stays high, so that it comes here again. True: some are free.
+bool pressure_board::settle_to_run(dispatch& d, cown_base& c) {
+  cown_side* const side = c.side_.load(sync::memory_order_acquire);
+  if (!c.is(cown_base::high) || !side || side->muted.empty() || side->pressure.get() != 0 ||
+      side->urged.get() != 0) {
+    settle(d, c);
+    return false;
+  }
+  const std::int32_t load = c.load();
+  if (load > cown_base::mark(c.threshold(), false)) {
+    end_ease(c);
+    return false;
+  }
+  if (load > cown_base::mark(c.threshold(), true)) {
+    if (!c.is(cown_base::eased) || !c.is_turn_over()) return false;
+    side->batch = 1;
+  }
+  free_muted(d, c, side->batch);
+  if (side->muted.empty()) {
+    set_normal(c);
+  } else {
+    side->batch *= 2;
+    add(c.state_, cown_base::eased);
+  }
+  return true;
+}
+
+// The queue is too long again, or nobody is left to be freed.
+void pressure_board::end_ease(cown_base& c) noexcept {
+  if (!c.is(cown_base::eased)) return;
+  take(c.state_, cown_base::eased);
+  c.side().batch = 1;
 }
 
 // --- muting -------------------------------------------------------------------------------------
 
-// Frees whom a cown has muted, and whom these have muted, for they are normal now; but whose queue
-// is too long has to do with that first.
-void pressure_board::free_muted(dispatch& d, cown_base& first) {
+// Frees so many of whom a cown has muted, the oldest first, and all whom these have muted, for they
+// are normal now; but whose queue is too long has to do with that first.
+void pressure_board::free_muted(dispatch& d, cown_base& first, std::size_t most) {
   todo_list todo{first};
   while (cown_base* const next = todo.take()) {
     cown_side* const side = next->side_.load(sync::memory_order_acquire);
     if (!side || side->muted.empty()) continue;
     // Each token has a pointer to its mutor. They go together.
-    next->refs_.fetch_sub(side->muted.size() - 1, sync::memory_order_relaxed);
+    std::size_t n = std::min(next == &first ? most : everybody, side->muted.size());
+    next->refs_.fetch_sub(n - 1, sync::memory_order_relaxed);
     d.drop_later(*next);
-    while (!side->muted.empty()) {
-      will_free(side->muted);
-      behaviour* const token = side->muted.back();
-      side->muted.pop_back();
+    for (; n > 0; --n) {
+      behaviour* const token = side->muted.first();
+      side->muted.remove(*token);
       token->mutor = nullptr;
       for (std::uint32_t i = 0; i < token->count; ++i) {
         slot& s = token->slots()[i];
@@ -438,7 +453,9 @@ void pressure_board::unmute(dispatch& d, slot& s) {
   const std::uint32_t left = token.left.load(sync::memory_order_relaxed) - 1;
   token.left.store(left, sync::memory_order_relaxed);
   if (left != 0) return;
-  remove_token(token.mutor->side(), token);
+  cown_side& mutor = token.mutor->side();
+  mutor.muted.remove(token);
+  if (mutor.muted.empty()) end_ease(*token.mutor);
   d.free_later(token);
 }
 
@@ -458,6 +475,7 @@ void pressure_board::press(dispatch& d, cown_base& c, pressure_source& source) {
   // Who has put pressure is expected to take it away.
   d.home().expect_outside(+1);
   count(c.side().pressure, +1);
+  end_ease(c);
   raise(d, c);
 }
 
@@ -511,7 +529,7 @@ void pressure_board::calm(dispatch& d, cown_base& c) {
 }
 
 bool pressure_board::has_room(const cown_base& c) noexcept {
-  return !c.is(cown_base::high | cown_base::low) &&
+  return !cown_base::is_strained(c.state_.load(sync::memory_order_relaxed)) &&
          c.load() < std::max(1, cown_base::mark(c.threshold(), false));
 }
 
@@ -561,7 +579,8 @@ void pressure_board::let_in(cown_base& c) noexcept {
 // Lets in as many as there is room for; all, if the queue is empty, since then nobody comes by here
 // again who could let in the rest.
 void pressure_board::admit(cown_base& c) noexcept {
-  if (!c.is(cown_base::awaited) || c.is(cown_base::high | cown_base::low)) return;
+  const std::uint32_t state = c.state_.load(sync::memory_order_relaxed);
+  if (!(state & cown_base::awaited) || cown_base::is_strained(state)) return;
   cown_side& side = c.side();
   const std::int32_t load = c.load();
   const std::int32_t limit = cown_base::mark(c.threshold(), false);

@@ -70,7 +70,7 @@ class pressure_board {
   // say whether the behaviour has got the cown that it asked for.
   bool send(dispatch& d, behaviour& b) noexcept;
   bool pass_on(dispatch& d, behaviour& b, std::uint32_t i, bool overloaded) noexcept;
-  void prerun(dispatch& d, behaviour& b) noexcept;
+  bool prerun(dispatch& d, behaviour& b) noexcept;
   void complete(dispatch& d, behaviour& b) noexcept;
   void release_early(dispatch& d, slot& s) noexcept;
 
@@ -108,11 +108,13 @@ class pressure_board {
   static void end_urge(cown_side& side) noexcept;
   void raise(dispatch& d, cown_base& first);
   void settle(dispatch& d, cown_base& c);
+  void end_ease(cown_base& c) noexcept;
   void settle_if_idle(dispatch& d, cown_base& c);
   static bool is_idle(const cown_base& c) noexcept;
   void calm(dispatch& d, cown_base& c);
   void leave(dispatch& d, slot& s);
-  void free_muted(dispatch& d, cown_base& first);
+  bool settle_to_run(dispatch& d, cown_base& c);
+  void free_muted(dispatch& d, cown_base& first, std::size_t most);
   void unmute(dispatch& d, slot& s);
   static void release(dispatch& d, slot& s) noexcept;
 

@@ -111,6 +111,48 @@ TEST_P(bounded_queues, a_receiver_that_needs_its_senders_gets_them) {
   f.run(rt);
 }
 
+// Senders of a receiver that is never idle, on one worker: all that is sent, and when.
+struct turns {
+  static constexpr int senders = 100;
+  static constexpr int messages = 100;  // of each
+  cown_ptr<int> receiver = make_cown<int>(0);
+  std::vector<cown_ptr<int>> from;
+  std::uint64_t fewest_muted = senders;  // while all have more to send
+  int longest_wait = 0;                  // of a sender, in messages that were received meanwhile
+
+  explicit turns(runtime& rt) {
+    for (int i = 0; i < senders; ++i) from.push_back(make_cown<int>(0));
+    for (auto& s : from) when(rt, s) << [this, s](int& n) { send(s, n, 0); };
+    rt.quiesce();
+    EXPECT_EQ(receiver.unguarded(), senders * messages);
+  }
+
+ private:
+  void send(const cown_ptr<int>& me, int& sent, int before) {
+    const int now = receiver.unguarded();
+    longest_wait = std::max(longest_wait, now - before);
+    when(receiver) << [this](int& received) {
+      ++received;
+      if (received > senders && received < senders * messages / 2)
+        fewest_muted = std::min(fewest_muted, rota::count_pressure().muted);
+    };
+    if (++sent < messages) when(me) << [this, me, now](int& n) { send(me, n, now); };
+  }
+};
+
+// All at once would fill the queue again, and be muted again for one message each.
+TEST(backpressure, a_receiver_that_has_caught_up_frees_a_few_of_many) {
+  runtime rt{rota::test::with_workers(1)};
+  EXPECT_GT(turns{rt}.fewest_muted, turns::senders / 2u);
+}
+
+// Each is freed when its turn comes: after 32 messages of each that was muted before it, at most,
+// and the queue.
+TEST(backpressure, a_muted_sender_waits_no_longer_than_those_before_it_take) {
+  runtime rt{rota::test::with_workers(1)};
+  EXPECT_LE(turns{rt}.longest_wait, 32 * turns::senders + 64);
+}
+
 // The other tests would notice: without muting the queue does get longer.
 TEST(backpressure, switched_off_bounds_nothing) {
   flood f{0};

@@ -504,6 +504,12 @@ const std::vector<setting>& chosen_settings() {
        2,
        {{1, {5}}, {2, {6}}, {4, {3, 4, 7}}, {4}, {4}, {4}, {5}, {4}},
        {{{2, 0, 1}, {}}}},
+      // Two are muted, and the third frees one of them while it has work left.
+      {"one is freed before the other",
+       3,
+       2,
+       {{1, {5}}, {2, {6, 7}}, {4, {3, 4}}, {4}, {4}, {4}, {4}, {2}},
+       {{{2, 0, 1}, {}}}},
       // ... and the second sends to both.
       {"a mutor among two receivers",
        3,
@@ -589,10 +595,11 @@ TEST(CownConform, EveryStepIsExplainedByTheModel) {
 // The mapping sees enough: what the model does with a mistake, the code does not.
 TEST(CownConform, EachMutantOfTheModelIsToldFromTheCode) {
   for (auto m = static_cast<unsigned>(model::mistake::none) + 1;
-       m <= static_cast<unsigned>(model::mistake::way_forgotten); ++m) {
+       m <= static_cast<unsigned>(model::mistake::rest_forgotten); ++m) {
     const auto mistake = static_cast<model::mistake>(m);
     // With the first the model may still overlook the receivers, and so do what the code does. For
     // the others something has to be on its way at the right moment, which these programs never do.
+    // (freed_too_soon, which comes next, may also free in time, as the code does.)
     if (mistake == model::mistake::mute_among_receivers ||
         mistake == model::mistake::notice_skips_chain || mistake == model::mistake::way_forgotten)
       continue;

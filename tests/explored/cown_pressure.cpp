@@ -54,6 +54,36 @@ void muting() {
   explore::check(is_normal(from) && is_normal(to), "and nobody stays muted");
 }
 
+// Two senders are muted, or will be. The receiver frees one of them while it has work left, and the
+// other one later, whatever the first sends then.
+void freed_by_turns() {
+  const std::array from{make_cown<number>(0), make_cown<number>(0)};
+  const auto to = make_cown<number>(0);
+  to.set_threshold(2);
+  std::array<hand, 2> hands;
+  const auto send = [&](const cown_ptr<number>& me) {
+    when(me) << [&](number& n) {
+      bump(n);
+      for (int i = 0; i < 3; ++i) when(to) << carrying(bump);
+      when(me) << [&](number& again) {
+        bump(again);
+        when(to) << carrying(bump);
+      };
+    };
+  };
+  {
+    together others;
+    others.run([&] { hands[1].act([&] { send(from[1]); }); });
+    hands[0].act([&] { send(from[0]); });
+  }
+  explore::check(to.unguarded().get() == 8, "every message is received");
+  for (const auto& c : from) {
+    explore::check(c.unguarded().get() == 2, "every sender goes on");
+    explore::check(is_normal(c), "and none stays muted");
+  }
+  explore::check(is_normal(to), "nor is the receiver overloaded");
+}
+
 // The receiver is read, and the reader that came last ends first: the other one frees the sender.
 void readers_leave() {
   const auto from = make_cown<number>(0);
@@ -353,6 +383,7 @@ void admission() {
 const add pressed_cowns{{
     {"cown.muting", "a muted sender is free again", muting<false>, all()},
     {"cown.muting_twice", "... and others send, too", muting<true>, pct(3, 1)},
+    {"cown.freed_by_turns", "... and are freed one after the other", freed_by_turns, pct(3, 2)},
     {"cown.readers_leave", "readers of the mutor leave in any order", readers_leave, all()},
     {"cown.readers_leave_2", "... at the same time", two_readers_leave, pct(3, 2)},
     {"cown.raised_on_the_way", "priority against a hop", raised_on_the_way, all()},

@@ -111,7 +111,7 @@ struct inspect {
   static void each_muted(const cown_base& c, F f) {
     const cown_side* const side = c.side_.peek();
     if (!side) return;
-    for (behaviour* token : side->muted)
+    for (behaviour* token = side->muted.first(); token; token = muted_list::after(*token))
       for (std::uint32_t i = 0; i < token->count; ++i)
         if (!token->slots()[i].is_released()) f(token->slots()[i].cown());
   }

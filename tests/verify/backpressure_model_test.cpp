@@ -111,7 +111,7 @@ TEST(BackpressureModel, VariantsHaveTheirStates) {
   EXPECT_EQ(distinct("backpressure_naive", "3/3/1"), 41940u);
   EXPECT_EQ(distinct("backpressure_acquire", "3/3/1"), 39846u);
   EXPECT_EQ(distinct("backpressure_full", "3/3/1"), 36311u);
-  EXPECT_EQ(distinct("backpressure_built", "3/3/1"), 51778u);
+  EXPECT_EQ(distinct("backpressure_built", "3/3/1"), 51903u);
   EXPECT_EQ(distinct("backpressure_pressed", "2/3/1"), 4411u);
 }
 
@@ -396,6 +396,8 @@ constexpr mistake mistakes[] = {
     {"mute_in_circle", "deadlock_free", "2/3/1"},
     {"no_reset_with_mutor", "deadlock_free", "2/2/0"},
     {"way_forgotten", "WaitedForIsHigh", "2/2/1"},
+    {"rest_forgotten", "NormalMutesNobody", "3/3/1"},
+    {"freed_too_soon", "FreedByNormal", "3/3/1"},
     {"press_skips_blockers", "Nonblocking", "2/2/1"},
     {"pressure_forgotten", "PressedIsHigh", "2/2/1"},
     {"release_keeps_high", "Termination", "2/2/1"},

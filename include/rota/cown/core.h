@@ -129,8 +129,8 @@ class cown_base {
                                      gone_.load(sync::memory_order_relaxed));
   }
 
-  // A queue that is longer is overloaded, and remains so until it is no longer than half of that:
-  // then those who were muted find a queue that they can add to for a while.
+  // A queue that is longer is overloaded, and remains so until it is no longer than half of that.
+  // Then some of those who were muted can add to it for a while, and others when their turn comes.
   static constexpr std::uint32_t default_threshold = 32;
   static constexpr std::int32_t mark(std::uint32_t threshold, bool lasts) noexcept {
     return static_cast<std::int32_t>(threshold >> (lasts ? 1 : 0));
@@ -149,9 +149,10 @@ class cown_base {
     low = 2,                          // muted: not given to the next until the mutor has caught up
     awaited = 4,                      // somebody waits for admission
     pinned = 8,                       // behaviours that need it run in a pump
+    eased = 16,                       // high for whom it has muted, but its queue is short
     pressing = high | low | awaited,  // what makes the slow path necessary
   };
-  static constexpr unsigned threshold_shift = 4;
+  static constexpr unsigned threshold_shift = 5;
   static constexpr std::uint32_t most_threshold = ~std::uint32_t{0} >> threshold_shift;
 
   static constexpr std::uint64_t one_sent = std::uint64_t{1} << 32;
@@ -163,11 +164,23 @@ class cown_base {
     return (state_.load(sync::memory_order_relaxed) & bits) != 0;
   }
 
+  // Whether a cown in this state is to have no messages beyond half of its threshold.
+  static bool is_strained(std::uint32_t state) noexcept {
+    return (state & low) || (state & (high | eased)) == high;
+  }
+
   // seq_cst: see pressure_board::went_idle().
   bool is_high() const noexcept { return (state_.load(sync::memory_order_seq_cst) & high) != 0; }
 
   std::uint32_t threshold() const noexcept {
     return state_.load(sync::memory_order_relaxed) >> threshold_shift;
+  }
+
+  // Whether the next of those whom an eased cown has muted is to be freed, however much the others
+  // send: after so many messages. The holder's.
+  bool is_turn_over() const noexcept {
+    constexpr std::uint32_t turn = sync::is_explored ? 2 : 32;
+    return gone_.load(sync::memory_order_relaxed) % turn == 0;
   }
 
   // A message has come, and who tells it is a writer and the first in the queue.

@@ -76,7 +76,7 @@ class cown_ptr {
             detail::cown_access::is_overloaded(*cown_), detail::cown_access::is_muted(*cown_)};
   }
 
-  // A longer queue is an overloaded one, whose senders are muted (pressure.h). At most 2^28 - 1.
+  // A longer queue is an overloaded one, whose senders are muted (pressure.h). At most 2^27 - 1.
   void set_threshold(std::uint32_t messages) const noexcept {
     detail::cown_access::set_threshold(*cown_, messages);
   }

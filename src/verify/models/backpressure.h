@@ -86,8 +86,12 @@ class backpressure : public backpressure_steps {
         if (misses && !(variant.lag && is_long(s, c))) continue;
         if ((s.scheduled & bit(c)) && msg && c < last(msg))
           emit(acquire, c, acquired(s, c, msg, misses));
-        if ((s.scheduled & ~s.running & bit(c)) && msg && c == last(msg))
-          emit(prerun, c, preran(s, c, msg, misses));
+        if (!(s.scheduled & ~s.running & bit(c)) || !msg || c != last(msg)) continue;
+        emit(prerun, c, preran(s, c, msg, misses));
+        const set muted_ones = can_free(s, c, misses);
+        for (unsigned some = 1; some <= muted_ones; ++some)
+          if ((some & ~muted_ones) == 0)
+            emit(prerun, c, preran_freeing(s, c, msg, static_cast<set>(some)));
       }
       if (s.running & bit(c)) {
         for (unsigned m = 1; s.fuel > 0 && m <= layout().all(); ++m) {
@@ -285,6 +289,7 @@ class backpressure : public backpressure_steps {
     if (variant.notice) add({"notice_raises_muted", "notice_skips_chain"});
     if (variant.chain) add({"mute_in_circle", "no_reset_with_mutor"});
     if (variant.arrive) add({"way_forgotten"});
+    if (variant.gradual) add({"rest_forgotten", "freed_too_soon"});
     if (variant.pressed)
       add({"press_skips_blockers", "pressure_forgotten", "release_keeps_high",
            "release_forgets_holder"});

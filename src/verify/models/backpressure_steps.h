@@ -20,6 +20,7 @@ struct backpressure_variant {
   bool notice = false;     // a sender gives priority to receivers with too long a queue
   bool chain = false;      // overloaded senders are muted too, and stay high when they are freed
   bool lasting = false;    // who is overloaded stays so until its queue is half as long
+  bool gradual = false;    // who has caught up may free some of those it muted, and the rest later
   bool pressed = false;    // the environment can put pressure on a cown
   // Hop by hop only, closer to the code:
   bool arrive = false;  // passing on takes two steps; a sender may overlook some of its receivers
@@ -35,6 +36,7 @@ struct backpressure_variant {
             .notice = true,
             .chain = true,
             .lasting = true,
+            .gradual = true,
             .arrive = true};
   }
   constexpr backpressure_variant with_pressure() const {
@@ -92,6 +94,9 @@ class backpressure_steps {
     no_reset_with_mutor,
     // With two steps only.
     way_forgotten,
+    // With gradual freeing only.
+    rest_forgotten,
+    freed_too_soon,
     // With pressure only.
     press_skips_blockers,
     pressure_forgotten,
@@ -251,16 +256,46 @@ class backpressure_steps {
   }
 
   state preran(const state& s, unsigned c, set msg, bool misses) const {
-    state t = s;
-    t.running |= bit(c);
-    t.high = static_cast<set>((s.high & ~bit(c)) | (needs_priority(t, c, misses) ? bit(c) : 0));
+    state t = begun(s, c, msg);
+    const bool is_high = needs_priority(t, c, misses);
+    t.high = static_cast<set>((s.high & ~bit(c)) | (is_high ? bit(c) : 0));
     t.low &= static_cast<set>(~bit(c));
-    for (unsigned k = 0; k < n(); ++k)
-      if ((msg & bit(k)) && !is(mistake::keep_blocker)) t.blocker[k] = 0;
     if (variant.eager) free_all(s, t);
     note_freed(s, t);
     note_raised(s, t);
     return t;
+  }
+
+  // A message runs in c, whose priority is yet to be found.
+  state begun(const state& s, unsigned c, set msg) const {
+    state t = s;
+    t.running |= bit(c);
+    for (unsigned k = 0; k < n(); ++k)
+      if ((msg & bit(k)) && !is(mistake::keep_blocker)) t.blocker[k] = 0;
+    return t;
+  }
+
+  // The same, but c frees only these of whom it has muted. It keeps its priority for the others.
+  state preran_freeing(const state& s, unsigned c, set msg, set some) const {
+    state t = begun(s, c, msg);
+    t.high &= static_cast<set>(~bit(c));
+    t.mute[c] = some;
+    free_all(s, t);
+    t.mute[c] = static_cast<set>(s.mute[c] & ~some);
+    if (t.mute[c] && !is(mistake::rest_forgotten)) t.high |= bit(c);
+    note_freed(s, t);
+    note_raised(s, t);
+    return t;
+  }
+
+  // Those whom c, which is about to run, has muted, if it may free some of them: it has priority
+  // for nothing but its own load, and its queue is no longer too long.
+  set can_free(const state& s, unsigned c, bool misses) const {
+    const bool is_too_long = !misses && !is(mistake::freed_too_soon) && is_longer(s, c, threshold);
+    if (!variant.gradual || !(s.high & ~s.pressed & bit(c)) || is_too_long) return 0;
+    state t = s;
+    t.running |= bit(c);
+    return holders_to_keep(t, c) ? set{0} : s.mute[c];
   }
 
   // Of a running cown.
@@ -443,14 +478,20 @@ class backpressure_steps {
     return true;
   }
 
-  // Whoever was freed without priority was in the mute set of a cown that was normal, or is now.
+  // Whether c may free some of whom it has muted while it has priority.
+  bool has_caught_up(const state& s, unsigned c) const {
+    return variant.gradual && !(s.pressed & bit(c)) && (variant.lag || !is_longer(s, c, threshold));
+  }
+
+  // Whoever was freed without priority was in the mute set of a cown that was normal, or is now, or
+  // has caught up.
   void note_freed(const state& s, state& t) const {
     const set freed = static_cast<set>(s.low & ~t.special());
     if (!freed) [[likely]]
       return;
     set due = 0;
     for (unsigned k = 0; k < n(); ++k)
-      if (!(s.special() & t.special() & bit(k))) due |= s.mute[k];
+      if (!(s.special() & t.special() & bit(k)) || has_caught_up(s, k)) due |= s.mute[k];
     if (freed & ~due) t.mistakes |= state::freed_early;
   }
 
@@ -465,7 +506,7 @@ class backpressure_steps {
     set freed = 0;
     if (variant.chain)
       for (unsigned k = 0; k < n(); ++k)
-        if (!(t.special() & bit(k))) freed |= s.mute[k];
+        if (!(t.special() & bit(k)) || has_caught_up(s, k)) freed |= s.mute[k];
     for (unsigned c = 0; c < n(); ++c) {
       const bool has_reason = urgent_holders(t, c) || ((freed & bit(c)) && is_long(t, c));
       if ((raised & bit(c)) && !has_reason) t.mistakes |= state::raised_idly;
