@@ -471,23 +471,22 @@ void dispatch::drop(cown_base& c) noexcept {
 // The same steps, in one go, for behaviours with one cown whose priority stays as it is.
 
 // Whether the cown has the priority that it should have when its next message begins, and nobody is
-// to be freed: then the board need not be asked.
+// to be freed: then the board need not be asked. Between the marks all stays as it is.
 [[gnu::always_inline]] inline bool dispatch::keeps_priority(const pool& home,
                                                             const cown_base& c) noexcept {
   const std::uint32_t state = c.state_.load(sync::memory_order_relaxed);
-  if (!(state & cown_base::pressing)) [[likely]]
+  const std::uint32_t pressing = state & cown_base::pressing;
+  if (!pressing) [[likely]]
     return !is_long(home, c, state);
-  return keeps_high(c, state);
+  if (pressing != cown_base::high) return false;
+  return state & cown_base::strained ? is_long(home, c, state) : keeps_ease(c, state);
 }
 
-// The same for one that is not normal. Between the marks it stays as it is.
-[[gnu::noinline]] bool dispatch::keeps_high(const cown_base& c, std::uint32_t state) noexcept {
-  if ((state & cown_base::pressing) != cown_base::high) return false;
+[[gnu::noinline]] bool dispatch::keeps_ease(const cown_base& c, std::uint32_t state) noexcept {
   const std::uint32_t threshold = state >> cown_base::threshold_shift;
   const std::int32_t load = c.load();
-  if (load <= cown_base::mark(threshold, true)) return false;
-  if (!(state & cown_base::eased)) return true;
-  return load <= cown_base::mark(threshold, false) && !c.is_turn_over();
+  return load > cown_base::mark(threshold, true) && load <= cown_base::mark(threshold, false) &&
+         !c.is_turn_over();
 }
 
 [[gnu::always_inline]] inline void dispatch::start_one(pool& home, worker* w, behaviour& b,
@@ -537,7 +536,7 @@ void dispatch::drop(cown_base& c) noexcept {
   if (s.is_read() || (state & cown_base::pinned)) [[unlikely]]
     return false;
   worker* const w = worker_of(home);
-  if ((cown_base::is_strained(state) || is_long(home, c, state)) && sender_can_be_muted(home))
+  if (((state & cown_base::strained) || is_long(home, c, state)) && sender_can_be_muted(home))
       [[unlikely]]
     return send_pressed(home, w, b), true;
   if (w) w->count_message();

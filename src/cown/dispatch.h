@@ -91,13 +91,13 @@ class dispatch {
     return is_long(home, c, c.state_.load(sync::memory_order_relaxed));
   }
   static bool is_long(const pool& home, const cown_base& c, std::uint32_t state) noexcept {
-    const bool lasts = cown_base::is_strained(state);
+    const bool lasts = (state & cown_base::strained) != 0;
     return c.load() > cown_base::mark(state >> cown_base::threshold_shift, lasts) &&
            home.mutes_senders();
   }
   // The same, whether or not it is overloaded already.
   static bool is_newly_long(const pool& home, const cown_base& c, std::uint32_t state) noexcept {
-    return is_long(home, c, state & ~(cown_base::high | cown_base::low));
+    return is_long(home, c, state & ~std::uint32_t{cown_base::strained});
   }
 
   // While set, pointers are dropped later.
@@ -119,7 +119,7 @@ class dispatch {
   void release(slot& s) noexcept;
   bool enqueue_reader(behaviour& b, std::uint32_t i) noexcept;
   static bool keeps_priority(const pool& home, const cown_base& c) noexcept;
-  static bool keeps_high(const cown_base& c, std::uint32_t state) noexcept;
+  static bool keeps_ease(const cown_base& c, std::uint32_t state) noexcept;
   static void start_one(pool& home, worker* w, behaviour& b, cown_base& c) noexcept;
   static void send_pressed(pool& home, worker* w, behaviour& b) noexcept;
   static void complete_pressed(pool& home, worker* w, behaviour& b) noexcept;

@@ -279,7 +279,7 @@ bool pressure_board::mute(behaviour& b) noexcept {
     const std::uintptr_t next = s.next.load(sync::memory_order_acquire);
     if (next && behaviour::of(slot::named(next)).is(behaviour::member)) continue;
     set_normal(c);
-    change_held(c.state_, cown_base::low, 0);
+    change_held(c.state_, cown_base::low | cown_base::strained, 0);
     note(trace_kind::mute, c);
     c.side().muted_at.set(&s);
     ++muted;
@@ -345,7 +345,7 @@ void pressure_board::set_high(cown_base& c) {
   // Whoever has not seen the alert has written where it goes: we see that.
   if (count_alarm()) sync::heavy_fence();
   if (c.is(cown_base::low)) note(trace_kind::unmute, c);
-  add(c.state_, cown_base::high);
+  add(c.state_, cown_base::high | cown_base::strained);
   take(c.state_, cown_base::low);
   note(trace_kind::overload, c);
 }
@@ -353,7 +353,7 @@ void pressure_board::set_high(cown_base& c) {
 void pressure_board::set_normal(cown_base& c) noexcept {
   if (!c.is(cown_base::high)) return;
   end_ease(c);
-  take(c.state_, cown_base::high);
+  take(c.state_, cown_base::high | cown_base::strained);
   note(trace_kind::relief, c);
   count_calm();
 }
@@ -388,7 +388,7 @@ bool pressure_board::settle_to_run(dispatch& d, cown_base& c) {
     return false;
   }
   if (load > cown_base::mark(c.threshold(), true)) {
-    if (!c.is(cown_base::eased) || !c.is_turn_over()) return false;
+    if (c.is(cown_base::strained) || !c.is_turn_over()) return false;
     side->batch = 1;
   }
   free_muted(d, c, side->batch);
@@ -396,15 +396,15 @@ bool pressure_board::settle_to_run(dispatch& d, cown_base& c) {
     set_normal(c);
   } else {
     side->batch *= 2;
-    add(c.state_, cown_base::eased);
+    take(c.state_, cown_base::strained);
   }
   return true;
 }
 
 // The queue is too long again, or nobody is left to be freed.
 void pressure_board::end_ease(cown_base& c) noexcept {
-  if (!c.is(cown_base::eased)) return;
-  take(c.state_, cown_base::eased);
+  if (!cown_base::is_eased(c.state_.load(sync::memory_order_relaxed))) return;
+  add(c.state_, cown_base::strained);
   c.side().batch = 1;
 }
 
@@ -431,7 +431,7 @@ void pressure_board::free_muted(dispatch& d, cown_base& first, std::size_t most)
         if (s.is_released() || !s.cown().is(cown_base::low)) continue;
         cown_base& c = s.cown();
         const bool is_long = d.is_long(c);
-        change_held(c.state_, 0, cown_base::low);
+        change_held(c.state_, 0, cown_base::low | cown_base::strained);
         note(trace_kind::unmute, c);
         if (is_long)
           set_high(c);
@@ -529,7 +529,7 @@ void pressure_board::calm(dispatch& d, cown_base& c) {
 }
 
 bool pressure_board::has_room(const cown_base& c) noexcept {
-  return !cown_base::is_strained(c.state_.load(sync::memory_order_relaxed)) &&
+  return !c.is(cown_base::strained) &&
          c.load() < std::max(1, cown_base::mark(c.threshold(), false));
 }
 
@@ -579,8 +579,7 @@ void pressure_board::let_in(cown_base& c) noexcept {
 // Lets in as many as there is room for; all, if the queue is empty, since then nobody comes by here
 // again who could let in the rest.
 void pressure_board::admit(cown_base& c) noexcept {
-  const std::uint32_t state = c.state_.load(sync::memory_order_relaxed);
-  if (!(state & cown_base::awaited) || cown_base::is_strained(state)) return;
+  if (!c.is(cown_base::awaited) || c.is(cown_base::strained)) return;
   cown_side& side = c.side();
   const std::int32_t load = c.load();
   const std::int32_t limit = cown_base::mark(c.threshold(), false);

@@ -149,7 +149,7 @@ class cown_base {
     low = 2,                          // muted: not given to the next until the mutor has caught up
     awaited = 4,                      // somebody waits for admission
     pinned = 8,                       // behaviours that need it run in a pump
-    eased = 16,                       // high for whom it has muted, but its queue is short
+    strained = 16,                    // muted; or high, and has not caught up with its queue
     pressing = high | low | awaited,  // what makes the slow path necessary
   };
   static constexpr unsigned threshold_shift = 5;
@@ -164,10 +164,8 @@ class cown_base {
     return (state_.load(sync::memory_order_relaxed) & bits) != 0;
   }
 
-  // Whether a cown in this state is to have no messages beyond half of its threshold.
-  static bool is_strained(std::uint32_t state) noexcept {
-    return (state & low) || (state & (high | eased)) == high;
-  }
+  // Caught up, but high for those whom it has muted.
+  static bool is_eased(std::uint32_t state) noexcept { return (state & (high | strained)) == high; }
 
   // seq_cst: see pressure_board::went_idle().
   bool is_high() const noexcept { return (state_.load(sync::memory_order_seq_cst) & high) != 0; }
@@ -176,8 +174,8 @@ class cown_base {
     return state_.load(sync::memory_order_relaxed) >> threshold_shift;
   }
 
-  // Whether the next of those whom an eased cown has muted is to be freed, however much the others
-  // send: after so many messages. The holder's.
+  // Whether the next of those whom a cown that has caught up has muted is to be freed, however much
+  // the others send: after so many messages. The holder's.
   bool is_turn_over() const noexcept {
     constexpr std::uint32_t turn = sync::is_explored ? 2 : 32;
     return gone_.load(sync::memory_order_relaxed) % turn == 0;
