@@ -120,7 +120,6 @@ bool pressure_board::send(dispatch& d, behaviour& b) noexcept {
   for (std::uint32_t i = 0; i < b.count; ++i) {
     cown_base& c = b.slots()[i].cown();
     bool overloaded = d.is_long(c);
-    if (overloaded) end_ease(c);
     if (overloaded && !c.is(cown_base::high | cown_base::low)) {
       // Found here rather than when it runs next: until then others might send for long. Messages
       // leave c without the lock, and the last of them may have done so unaware of this: so we look
@@ -383,10 +382,7 @@ bool pressure_board::settle_to_run(dispatch& d, cown_base& c) {
     return false;
   }
   const std::int32_t load = c.load();
-  if (load > cown_base::mark(c.threshold(), false)) {
-    end_ease(c);
-    return false;
-  }
+  if (load > cown_base::mark(c.threshold(), false)) end_ease(c);
   if (load > cown_base::mark(c.threshold(), true)) {
     if (c.is(cown_base::strained) || !c.is_turn_over()) return false;
     side->batch = 1;

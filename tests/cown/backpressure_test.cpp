@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -285,6 +288,82 @@ TEST_P(muting, with_coroutines_and_batches_as_senders) {
   rt.quiesce();
   EXPECT_EQ(a.unguarded(), 10);
   EXPECT_EQ(b.unguarded(), 11);
+}
+
+// A receiver whose behaviours wait, each for its own event, so that its queue has the length that a
+// test wants. It has muted two senders, and caught up so far that the first of them is free.
+struct caught_up {
+  explicit caught_up(runtime& home) : rt(home) {
+    cown.set_threshold(4);
+    for (int i = 0; i < 6; ++i) add();
+    for (auto& s : senders) {
+      when(rt, s) << [this](int&) { when(cown) << [](int&) {}; };
+      rt.quiesce();
+      EXPECT_TRUE(s.counters().muted);
+    }
+    // Two of ours, and theirs, which do not wait: so two are added behind them.
+    for (int i = 0; i < 2; ++i) add();
+    for (int i = 0; i < 6; ++i) open();
+    EXPECT_EQ(cown.counters().pending, 2u);
+    EXPECT_FALSE(senders[0].counters().muted);
+    EXPECT_TRUE(senders[1].counters().muted);
+    EXPECT_TRUE(cown.counters().overloaded) << "for whom it has muted";
+  }
+  ~caught_up() {
+    while (opened < gates.size()) open();
+    EXPECT_FALSE(senders[1].counters().muted);
+    EXPECT_FALSE(cown.counters().overloaded);
+  }
+  caught_up(const caught_up&) = delete;
+  caught_up& operator=(const caught_up&) = delete;
+
+  void add() {
+    gates.push_back(std::make_unique<async_event>());
+    when(rt, cown) << [gate = gates.back().get()](int&) -> task<> { co_await gate->wait(); };
+    rt.quiesce();
+  }
+  void open() {
+    gates[opened++]->set();
+    rt.quiesce();
+  }
+
+  runtime& rt;
+  cown_ptr<int> cown = make_cown<int>(0);
+  std::array<cown_ptr<int>, 2> senders{make_cown<int>(0), make_cown<int>(0)};
+  std::vector<std::unique_ptr<async_event>> gates;
+  std::size_t opened = 0;
+};
+
+TEST_P(muting, ends_in_turn_however_much_others_send) {
+  runtime rt{options()};
+  caught_up r{rt};
+  r.add();
+  for (int i = 0; i < 32 && r.senders[1].counters().muted; ++i) {
+    r.add();
+    EXPECT_EQ(r.cown.counters().pending, 4u) << "between half of the threshold and the threshold";
+    r.open();
+  }
+  EXPECT_FALSE(r.senders[1].counters().muted);
+}
+
+TEST_P(muting, of_new_senders_begins_again_above_the_threshold_and_lasts) {
+  runtime rt{options()};
+  caught_up r{rt};
+  const std::array late{make_cown<int>(0), make_cown<int>(0)};
+  const auto send = [&](const cown_ptr<int>& from) {
+    when(rt, from) << [&](int&) { when(r.cown) << [](int&) {}; };
+    rt.quiesce();
+    return from.counters().muted;
+  };
+  r.add();
+  r.add();
+  EXPECT_EQ(r.cown.counters().pending, 4u);
+  EXPECT_FALSE(send(late[0])) << "there is room";
+  EXPECT_TRUE(send(late[0])) << "5 are too many";
+  r.open();
+  r.open();
+  EXPECT_EQ(r.cown.counters().pending, 4u);
+  EXPECT_TRUE(send(late[1])) << "it has not caught up";
 }
 
 TEST_P(muting, begins_above_the_threshold_and_ends_at_half_of_it) {
