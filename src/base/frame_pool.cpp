@@ -91,10 +91,10 @@ void make_cache() {
 // fault for each takes a third longer. Where the system cannot, they come by faults.
 void provide([[maybe_unused]] std::byte* memory, [[maybe_unused]] std::size_t size) noexcept {
 #ifdef MADV_POPULATE_WRITE
-  constexpr std::size_t page = 4096;
+  constexpr std::size_t unit = 4096;
   void* begin = memory;
-  if (std::align(page, page, begin, size))
-    ::madvise(begin, size / page * page, MADV_POPULATE_WRITE);
+  if (std::align(unit, unit, begin, size))
+    ::madvise(begin, size / unit * unit, MADV_POPULATE_WRITE);
 #endif
 }
 
