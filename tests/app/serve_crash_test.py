@@ -49,6 +49,26 @@ def fail(text):
     sys.exit(1)
 
 
+def is_runner(pid):
+    """Whether it is a runner or their server. A program that is about to begin still has their name; it has a session
+    of its own, as their server has, but a runner made it."""
+    try:
+        name, rest = pathlib.Path(f"/proc/{pid}/stat").read_text().split("(", 1)[1].rsplit(") ", 1)
+        _, parent, _, session = rest.split()[:4]
+        if not name.startswith("rota-runner"):
+            return False
+        return session != str(pid) or "rota-runner" not in pathlib.Path(f"/proc/{parent}/comm").read_text()
+    except OSError:
+        return False
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class World:
     def __init__(self, rota, seed):
         self.rota = rota
@@ -97,13 +117,12 @@ class World:
             if not entry.isdigit():
                 continue
             try:
-                name = pathlib.Path(f"/proc/{entry}/comm").read_text().strip()
                 where = os.readlink(f"/proc/{entry}/cwd")
                 arguments = pathlib.Path(f"/proc/{entry}/cmdline").read_bytes()
             except OSError:
                 continue
-            if name.startswith("rota-runner") and (str(self.folder) in where or str(self.folder).encode() in arguments
-                                                   or self.holds_our_files(entry)):
+            if is_runner(entry) and (str(self.folder) in where or str(self.folder).encode() in arguments
+                                     or self.holds_our_files(entry)):
                 found.append(int(entry))
         return found
 
@@ -142,10 +161,8 @@ class World:
         if what in ("runner", "both"):
             runners = self.children_of_daemon()
             for pid in self.random.sample(runners, min(len(runners), self.random.randint(1, 3))):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+                if is_runner(pid):
+                    kill(pid)
             time.sleep(self.random.uniform(0, 0.1))
         if what == "drain":
             self.wait_for_greeting()
@@ -182,10 +199,7 @@ class World:
         if self.daemon and self.daemon.poll() is None:
             self.kill_daemon()
         for pid in self.children_of_daemon():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill(pid)
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
