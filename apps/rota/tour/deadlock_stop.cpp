@@ -4,7 +4,6 @@
 #include <rota/rota.h>
 
 #include <atomic>
-#include <chrono>
 
 #include "stops.h"
 
@@ -12,22 +11,28 @@ namespace rota::app {
 
 namespace {
 
-using namespace std::chrono_literals;
+struct dinner {
+  async_mutex forks[3];
+  std::atomic<int> taken{0};
+  async_event all_are_taken;
+};
 
-task<void> take_both(async_mutex& first, async_mutex& second, const char* name) {
+// The second fork only once each has its first, or they might all eat.
+task<void> take_both(dinner& t, int number, const char* name) {
   this_task::set_name(name);
-  auto one = co_await first.lock();
-  co_await sleep_for(1ms);
-  auto two = co_await second.lock();
+  auto one = co_await t.forks[number].lock();
+  if (++t.taken == 3) t.all_are_taken.set();
+  co_await t.all_are_taken.wait();
+  auto two = co_await t.forks[(number + 1) % 3].lock();
 }
 
 task<void> dine() {
   this_task::set_name("table");
-  async_mutex forks[3];
+  dinner t;
   task_group group;
-  group.spawn(take_both(forks[0], forks[1], "Plato"));
-  group.spawn(take_both(forks[1], forks[2], "Zeno"));
-  group.spawn(take_both(forks[2], forks[0], "Thales"));
+  group.spawn(take_both(t, 0, "Plato"));
+  group.spawn(take_both(t, 1, "Zeno"));
+  group.spawn(take_both(t, 2, "Thales"));
   co_await group.join();
 }
 
