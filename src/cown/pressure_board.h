@@ -67,7 +67,7 @@ class pressure_board {
   }
 
   // The steps, for behaviours that have to do with a cown that is not normal. send() and pass_on()
-  // say whether the behaviour has got the cown that it asked for.
+  // say whether the behaviour has got the cown that it asked for, prerun() whether some are freed.
   bool send(dispatch& d, behaviour& b) noexcept;
   bool pass_on(dispatch& d, behaviour& b, std::uint32_t i, bool overloaded) noexcept;
   bool prerun(dispatch& d, behaviour& b) noexcept;
